@@ -8,7 +8,7 @@ use crate::json::{RawObject, ReadError};
 use crate::limits::MOST_WARNINGS;
 use crate::message;
 use crate::object_meta::ObjectName;
-use crate::settings::{SettingPath, SettingsError};
+use crate::settings::{SettingPath, SettingsError, Source};
 
 /// How much it matters what is logged. It is written as the host spells it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -149,7 +149,7 @@ impl Decision<'_> {
         self.audit_annotations.insert(key, message::escaped(value));
     }
 
-    /// The answer as the host reads it. The last warning counts those that are left out.
+    /// Returns the answer as the host reads it. The last warning counts those that are left out.
     pub fn to_json(&mut self) -> Vec<u8> {
         let warnings = self.warnings.len();
         if warnings > MOST_WARNINGS {
@@ -215,7 +215,7 @@ impl Rejection {
         self
     }
 
-    /// The sentence and the explanation, of at most 1,024 characters; never empty.
+    /// Returns the sentence and the explanation, of at most 1,024 characters; never empty.
     pub fn message(&self) -> String {
         let reason = self.reason();
         match &self.0.sentence {
@@ -224,7 +224,7 @@ impl Rejection {
         }
     }
 
-    /// What is wrong, and what to do about it, without the in-tree sentence; that, if it stands alone.
+    /// Returns what is wrong, and what to do about it, without the in-tree sentence; that, if it stands alone.
     fn reason(&self) -> &str {
         match &self.0.sentence {
             Some(sentence) if self.0.explanation.is_empty() => sentence,
@@ -237,7 +237,7 @@ impl Rejection {
         self.0.cause.kind == CauseKind::MissingLabel
     }
 
-    /// What is logged.
+    /// Returns what is logged.
     pub fn for_log(&self) -> String {
         match &self.0.cause.detail {
             Some(detail) => format!("{} ({detail})", self.message()),
@@ -245,20 +245,27 @@ impl Rejection {
         }
     }
 
-    /// Whether the rules forbid it: nothing failed, and the request can be read.
+    /// Returns whether the rules forbid it: nothing failed, and the request can be read.
     pub fn is_forbidden(&self) -> bool {
         self.0.code == 403
     }
 
-    /// Whether it is the request that can't be read.
+    /// Returns whether it is the request that can't be read.
     pub fn is_bad_request(&self) -> bool {
         self.0.code == 400
     }
 
-    /// The answer as the host reads it.
+    /// Returns the answer as the host reads it.
     pub fn to_json(&self) -> Vec<u8> {
         let answer = Answer { code: Some(self.0.code), message: Some(self.message()), ..Answer::default() };
         serde_json::to_vec(&answer).unwrap_or_default()
+    }
+}
+
+impl Cause {
+    /// Returns a cause of this kind, which is required at `source`.
+    pub fn at(kind: CauseKind, source: Source<'_>) -> Self {
+        Self { kind, setting: source.setting(), annotation: source.annotation(), ..Self::default() }
     }
 }
 

@@ -102,7 +102,7 @@ fn update_pod_status(review: &mut Review<'_>, settings: &Settings) -> Result<(),
     }
 }
 
-/// A Pod is bound to a node, by its subresource or on the older endpoint.
+/// Decides about the binding of a Pod to a node, by its subresource or on the older endpoint.
 fn bind_pod(review: &mut Review<'_>, settings: &Settings) -> Result<(), Rejection> {
     let Some(target) = bindings::target_node(&review.object).within("object")? else { return Ok(()) };
     let Some(target) = NodeName::new(&target) else {
@@ -143,7 +143,7 @@ fn write_node(review: &mut Review<'_>, settings: &Settings) -> Result<(), Reject
     settings.placement.as_ref().map_or(Ok(()), |placement| nodes::validate(review, placement))
 }
 
-/// A workload, from whose template Pods are made, is created or updated.
+/// Decides about a workload, from whose template Pods are made, that is created or updated.
 fn write_workload(review: &mut Review<'_>, settings: &Settings) -> Result<(), Rejection> {
     review.check_size()?;
     if let Some(propagations) = Propagations::of(settings)? {

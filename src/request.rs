@@ -102,8 +102,8 @@ pub fn read(payload: &[u8]) -> Result<(Request<'_>, Option<&str>), ReadError> {
 }
 
 impl<'a> Request<'a> {
-    /// The resource, if the policy has rules for it. Where its name is not known, its kind decides: `kwctl scaffold
-    /// admission-request` writes a placeholder for the name.
+    /// Returns the resource, if the policy has rules for it. Where its name is not known, its kind decides: `kwctl
+    /// scaffold admission-request` writes a placeholder for the name.
     pub fn resource(&self) -> Option<Resource> {
         let GroupAndName { group, resource, .. } = &self.resource.0;
         let known = Resource::named(group, resource.as_deref().unwrap_or_default());
@@ -113,7 +113,7 @@ impl<'a> Request<'a> {
         })
     }
 
-    /// The object as it was before an update, which must be there.
+    /// Returns the object as it was before an update, which must be there.
     ///
     /// # Errors
     /// It is not, or is no object.
@@ -124,7 +124,7 @@ impl<'a> Request<'a> {
         }
     }
 
-    /// The object, which must be there, to be changed. The request has none afterwards.
+    /// Returns the object, which must be there, to be changed. The request has none afterwards.
     ///
     /// # Errors
     /// It is not there, or is no object.
@@ -133,12 +133,12 @@ impl<'a> Request<'a> {
         object.object_mut().map(std::mem::take).within("object")
     }
 
-    /// Whether this is an update.
+    /// Returns whether this is an update.
     pub fn is_update(&self) -> bool {
         &*self.operation == "UPDATE"
     }
 
-    /// Whether the object is on its way out. Only the old object tells: anybody can claim it of a new one.
+    /// Returns whether the object is on its way out. Only the old object tells: anybody can claim it of a new one.
     ///
     /// # Errors
     /// The old object's metadata can't be read.
@@ -151,8 +151,8 @@ impl<'a> Request<'a> {
         Ok(timestamp.is_some())
     }
 
-    /// Whether `pod` is one that the DaemonSet controller makes. Owners alone can be forged; of the audit scanner,
-    /// which names nobody, they are believed.
+    /// Returns whether `pod` is one that the DaemonSet controller makes. Owners alone can be forged; of the audit
+    /// scanner, which names nobody, they are believed.
     ///
     /// # Errors
     /// The owners can't be read.
@@ -162,8 +162,8 @@ impl<'a> Request<'a> {
             && object_meta::kind_of_controller(pod).within("object")?.is_some_and(|kind| kind == "DaemonSet"))
     }
 
-    /// Whether `object` is a mirror Pod, which stands for one that a kubelet already runs. From anyone else than a
-    /// kubelet, or the audit scanner that validates what exists, the annotation exempts nobody.
+    /// Returns whether `object` is a mirror Pod, which stands for one that a kubelet already runs. From anyone else
+    /// than a kubelet, or the audit scanner that validates what exists, the annotation exempts nobody.
     ///
     /// # Errors
     /// The annotations can't be read.
@@ -193,7 +193,7 @@ impl<'de> Deserialize<'de> for User {
 }
 
 impl User {
-    /// Whether this is one of the users of these names.
+    /// Returns whether this is one of the users of these names.
     pub fn is_among(&self, usernames: &[String]) -> bool {
         matches!(self, Self::Named(name) if usernames.contains(name))
     }

@@ -384,7 +384,7 @@ fn invalid_propagate(#[case] fields: Value, #[case] message: &str) {
 #[case::unknown_field(json!({"protekt": true}), r#"nodeMetadata: unknown field "protekt""#)]
 #[case::protect(json!({"protect": "yes"}), "nodeMetadata.protect: expected a boolean, found a string")]
 #[case::on_lookup_failure(json!({"onLookupFailure": "Fail"}), r#"nodeMetadata.onLookupFailure: found "Fail", expected one of Reject, Ignore"#)]
-#[case::more_variables_than_a_container_may_have(json!({"propagate": (0..10_001).map(|at| json!({"nodeLabel": format!("k{at}"), "env": format!("V{at}")})).collect::<Value>()}), "nodeMetadata.propagate: adds 10001 variables to each container")]
+#[case::more_variables_than_a_container_may_have(json!({"propagate": (0..10_001).map(|at| json!({"nodeLabel": format!("k{at}"), "env": format!("V{at}")})).collect::<Value>()}), "nodeMetadata.propagate: adds 10001 variables to each Pod")]
 #[case::required_where_a_failed_look_up_is_ignored(json!({"onLookupFailure": "Ignore", "propagate": [{"nodeLabel": "a"}, {"nodeLabel": "b", "required": true}]}), "nodeMetadata.propagate[1].required: with onLookupFailure: Ignore, Pods are bound without it")]
 #[case::defaults_that_are_too_much_together(json!({"propagate": [{"nodeLabel": "a", "default": "x".repeat(8192)}, {"nodeLabel": "b", "default": "x".repeat(8191)}]}), "nodeMetadata.propagate: the defaults have 16385 bytes with their keys, expected at most 16384")]
 #[case::the_same_target_twice(json!({"propagate": [{"nodeLabel": "a", "podAnnotation": "x"}, {"nodeLabel": "x"}]}), r#"nodeMetadata.propagate[1]: "x" is the target of an earlier entry"#)]

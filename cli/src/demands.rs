@@ -26,7 +26,7 @@ use crate::{
         settings::entries_at,
         settings_file::SettingsFile,
     },
-    requests::{delivery::delivery, pod::plain_pod_request},
+    webhook::{delivery::delivery, pods::plain_pod_request},
 };
 
 /// What one policy holds a namespace to.

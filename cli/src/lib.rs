@@ -1,14 +1,16 @@
 //! What the policy would do, told offline: the library behind `kubectl node-placement`.
 //!
-//! Data flows one way: [`input`] → [`requests`] → [`engine`] → [`scheduling`] → [`preview`], [`explain`] → [`output`].
+//! Data flows one way: [`input`] → [`webhook`], [`places`] → [`verdict`] → [`preview`], [`explain`], [`trial`] → [`output`].
 //!
 //! | modules | what they know |
 //! |---|---|
 //! | [`input`] | files, kubectl, settings; a cluster as its objects |
 //! | [`cluster`] | what is in a cluster, typed: workloads with their Pods, Nodes, what is not known |
-//! | [`requests`] | what an API server would send to the policy |
 //! | [`engine`] | a policy, what runs it, and what it answers |
-//! | [`scheduling`] | which nodes, and which NodePools, take a Pod, and what excludes it from the others |
+//! | [`webhook`] | the deployment: which requests an API server sends to the policies, and what becomes of them |
+//! | [`verdict`] | the one question: what becomes of a workload or a Pod |
+//! | [`gap`] | what the input lacks |
+//! | [`places`] | which nodes, and which NodePools, can run a Pod, and what excludes it from the others |
 //! | [`policies`] | the ClusterAdmissionPolicy around the settings: as it is written, and what settings need of it; the backstop behind it |
 //! | [`demands`] | which entry holds in a namespace, and all that is demanded there |
 //! | [`check`] | what is wrong with settings, and with the policies around them |
@@ -17,7 +19,7 @@
 //! | [`testing`] | settings held to expectations |
 //! | [`convert`] | settings out of the in-tree plugins' configurations |
 //! | [`output`], [`commands`] | renderings, and the command line |
-//! | [`lists`] | counts and lists, as people read them |
+//! | [`words`], [`text`], [`lists`], [`template`] | words for places; texts on lines that fit; counts and lists; files from templates |
 
 pub mod check;
 pub mod cluster;
@@ -26,24 +28,28 @@ pub mod convert;
 pub mod demands;
 pub mod engine;
 pub mod explain;
+pub mod gap;
 pub mod input;
 pub mod lists;
 pub mod output;
 pub mod places;
 pub mod policies;
 pub mod preview;
-pub mod requests;
-pub mod scheduling;
+pub mod template;
 pub mod testing;
+pub mod text;
 pub mod trial;
+pub mod verdict;
+pub mod webhook;
+pub mod words;
 
-pub use engine::policy::{Answer, Call, Evaluation, Policy, SettingsAnswer, admission_request, payload};
+pub use engine::policy::{Answer, Call, Evaluation, Policy, SettingsAnswer, payload};
 pub use input::{
     documents::{read_document, read_documents},
     manifests::{Identity, Manifest, Manifests},
-    policy_spec::PolicySpec,
     settings::ManagedKeys,
     settings_file::SettingsFile,
 };
 pub use node_placement_policy::cluster::{Cluster, GetResourceRequest, LogLevel};
-pub use output::terminal::wrap;
+pub use text::wrap;
+pub use webhook::{policy_spec::PolicySpec, request::admission_request};

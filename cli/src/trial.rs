@@ -2,116 +2,182 @@
 //!
 //! `test` compares what they answer with what is expected; `try` shows it, with what becomes of the Pods of a workload.
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use node_placement_policy::resource::Resource;
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::{
-    Answer, Evaluation, Identity, ManagedKeys, Manifests, Policy, SettingsFile, admission_request,
+    Answer, Evaluation, Identity, ManagedKeys, Manifests, SettingsFile,
     cluster::Kind,
-    engine::policy_chain::Admission,
-    explain::fit::{PodNeeds, PoolFit, pools_for},
-    input::json::{members, qualified_name, text},
-    output::{evaluation::additions, explanation::where_to_run},
-    requests::{admission::manifest_request, plugins, resource::requested, template::pod_request},
+    engine::additions::additions,
+    explain::{
+        fit::{BindingReview, Fit, PoolFit, fit, needs_of, pools_for},
+        rules::Rules,
+    },
+    input::json::text,
+    verdict::{PodSpecs, Subject, World},
+    webhook::{
+        deployment::{Admission, Deployment, Review, Scenario, Target},
+        pods::{ANY_POD, bound_pod, environment},
+        request::Request,
+    },
 };
 
-/// The policies of a deployment, and the cluster in which they look things up.
+/// A deployment of the policy, and the cluster in which it looks things up.
 pub struct Trial<'p> {
-    pub policy: &'p Policy,
-    /// With its settings: all policies of a file are one deployment.
-    pub files: &'p [SettingsFile],
+    pub deployment: &'p Deployment<'p>,
     /// The objects that can be looked up.
     pub known: &'p Manifests,
 }
 
 /// What becomes of a request.
-pub struct TrialResult<'p> {
+pub struct TrialResult {
     /// `CREATE pods team-a/web`
     pub name: String,
-    pub request: Value,
-    pub answers: Admission<'p>,
-    /// The Pod that is created, or the Pods of the workload; none, if the request is not let in.
+    /// What becomes of the object.
+    pub review: Review,
+    /// The Pod that is created, or the Pods of the workload; none, if the request is not accepted.
     pub pods: Option<Pods>,
 }
 
 /// What becomes of Pods.
-#[derive(Default, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Default)]
 pub struct Pods {
     /// What they get, and where they could run, for people.
-    #[serde(skip)]
     pub lines: Vec<String>,
-    /// Why the Pods of a workload that is let in would be rejected, if they would.
-    #[serde(rename = "podsRefused")]
-    pub refused: Option<String>,
-    /// The nodes that they fit, and that are large enough, if that can be told.
+    /// The answer that rejects the Pods of a workload that is accepted, if one does.
+    pub rejection: Option<Answer>,
+    /// Where they can run.
+    pub places: Places,
+    /// The same, pool by pool.
+    pub fit: Option<Fit>,
+    /// A Pod as it is created, if it is accepted.
+    pub pod: Option<Value>,
+    /// The PodSpecs that must fit a node.
+    specs: Option<PodSpecs>,
+}
+
+/// Where Pods can run, by the names of Nodes and NodePools; nothing, where that is not known.
+#[derive(Clone, Default, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct Places {
+    /// The Nodes that can run them now.
     pub nodes: Option<Vec<String>>,
-    /// Those of them that are cordoned, not ready, or about to go.
+    /// The NodePools of which Karpenter would create a node for them.
+    pub node_pools: Option<Vec<String>>,
+    /// The Nodes that could, and are cordoned, not ready, or draining.
     pub not_now: Option<Vec<String>>,
+    /// The Nodes that fit, and have less than the Pods request.
+    pub too_small: Option<Vec<String>>,
 }
 
-/// The request that a document is, with or without its AdmissionReview, or that its manifest makes; none, if the policy
-/// does not handle its kind.
-///
-/// # Errors
-/// The document is neither a request nor a manifest, or the policy knows another version of its kind.
-pub fn request_from(document: &Value, old: Option<Value>) -> Result<Option<Value>> {
-    if let Some(mut request) = recorded_request(document).cloned() {
-        if let Some(old) = old {
-            request["oldObject"] = old;
+impl Places {
+    /// The Nodes that can run them, now or when a passing condition ends.
+    pub fn takers(&self) -> impl Iterator<Item = &String> {
+        self.nodes.iter().chain(&self.not_now).flatten()
+    }
+}
+
+/// What becomes of all manifests, for programs.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(title = "Try"))]
+pub struct Results {
+    /// One for each manifest.
+    pub results: Vec<ResultEntry>,
+}
+
+/// What becomes of a manifest.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Result"))]
+#[serde(rename_all = "camelCase")]
+pub struct ResultEntry {
+    /// Its kind.
+    pub kind: String,
+    /// Its namespace; null for objects of the whole cluster.
+    pub namespace: Option<String>,
+    /// Its name; null if it has only a generateName.
+    pub name: Option<String>,
+    /// What is done with it: `CREATE`, `UPDATE`. Null if the policy does not handle its kind.
+    pub operation: Option<String>,
+    /// Whether it is accepted; null if that could not be evaluated.
+    pub accepted: Option<bool>,
+    /// Why it is refused, if it is.
+    pub refused: Option<String>,
+    /// Why the policy is not asked, or why it could not be evaluated.
+    pub reason: Option<String>,
+    /// What is added to it.
+    pub added: Vec<String>,
+    /// What the user is warned of.
+    pub warnings: Vec<String>,
+    /// What becomes of its Pods; null if it has none, or is refused.
+    pub pods: Option<PodsEntry>,
+}
+
+/// What becomes of the Pods of a manifest.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Pods"))]
+#[serde(rename_all = "camelCase")]
+pub struct PodsEntry {
+    /// Why the Pods of a workload that is accepted are refused, if they are.
+    pub refused: Option<String>,
+    #[serde(flatten)]
+    pub places: Places,
+}
+
+impl ResultEntry {
+    /// A manifest of a kind that the policy does not handle.
+    pub fn skipped(object: &Value, reason: String) -> Self {
+        let named = |field: &str| object["metadata"][field].as_str().map(str::to_owned);
+        Self {
+            kind: text(&object["kind"]).to_owned(),
+            namespace: named("namespace"),
+            name: named("name"),
+            operation: None,
+            accepted: Some(true),
+            refused: None,
+            reason: Some(reason),
+            added: vec![],
+            warnings: vec![],
+            pods: None,
         }
-        add_namespace(&mut request);
-        return Ok(Some(request));
-    }
-    ensure!(
-        document.get("kind").is_some() && document.get("metadata").is_some_and(Value::is_object),
-        "expected an object with apiVersion, kind and metadata, or an admission request"
-    );
-    manifest_request(document.clone(), old)
-}
-
-/// Writes the namespace of a request into its object, as the API server does before it asks anybody.
-fn add_namespace(request: &mut Value) {
-    let (namespace, (_, resource)) = (request["namespace"].clone(), requested(request));
-    let is_in_one = namespace.is_string() && !["namespaces", "nodes"].contains(&resource.as_str());
-    if let Some(metadata) = request.pointer_mut("/object/metadata").filter(|metadata| is_in_one && metadata.is_object())
-        && metadata["namespace"].is_null()
-    {
-        metadata["namespace"] = namespace;
-    }
-}
-
-/// The request that a document is, with or without its AdmissionReview.
-pub fn recorded_request(document: &Value) -> Option<&Value> {
-    Some(admission_request(document)).filter(|request| request.get("operation").is_some())
-}
-
-impl<'p> Trial<'p> {
-    /// What the policies answer, one after the other.
-    ///
-    /// # Errors
-    /// A policy failed to answer.
-    pub fn ask(&self, request: Value) -> Result<Admission<'p>> {
-        Admission::review(self.policy, self.files, request, self.known)
     }
 
-    /// What all policies answer together; and why none is asked, if none is.
-    ///
-    /// # Errors
-    /// A policy failed to answer, or it can't be told here whether it is asked.
-    pub fn evaluate(&self, request: Value) -> Result<(Evaluation, Option<String>)> {
-        let Admission { evaluations, not_sent, unknown } = self.ask(request)?;
-        if let Some(gap) = unknown {
-            bail!("it can't be told what becomes of it: {}", gap.advice());
+    /// What became of a request.
+    pub fn new(TrialResult { review, pods, .. }: &TrialResult) -> Self {
+        let request = &review.request;
+        let object = if request["object"].is_object() { &request["object"] } else { &request["oldObject"] };
+        let answers = || review.answers.iter().map(|(_, evaluation)| evaluation);
+        let rejection = answers().map(|evaluation| &evaluation.answer).find(|answer| !answer.accepted);
+        Self {
+            operation: Some(text(&request["operation"]).to_owned()),
+            accepted: (review.is_answered || rejection.is_some()).then(|| review.is_accepted()),
+            refused: rejection.map(Answer::reason),
+            reason: match &review.admission {
+                Admission::NotSent(by) => Some(by.to_string()),
+                Admission::Unknown(gap) => Some(gap.advice()),
+                _ => None,
+            },
+            added: answers().flat_map(additions).collect(),
+            warnings: answers().flat_map(|evaluation| evaluation.answer.warnings.iter().flatten()).cloned().collect(),
+            pods: pods.as_ref().and_then(PodsEntry::new),
+            ..Self::skipped(object, String::new())
         }
-        let accepted = Answer { accepted: true, ..Answer::default() };
-        let mut together = Evaluation { answer: accepted, ..Evaluation::default() };
-        evaluations.into_iter().for_each(|(_, next)| add(&mut together, next));
-        Ok((together, not_sent))
     }
+}
 
+impl PodsEntry {
+    fn new(pods: &Pods) -> Option<Self> {
+        let refused = pods.rejection.as_ref().map(Answer::reason);
+        if refused.is_none() && pods.pod.is_none() && pods.lines.is_empty() {
+            return None;
+        }
+        Some(Self { refused, places: pods.places.clone() })
+    }
+}
+
+impl Trial<'_> {
     /// What was looked up, and does not exist.
     pub fn missing(&self, evaluation: &Evaluation) -> impl Iterator<Item = Identity> {
         evaluation.looked_up().filter(|object| self.known.find(object).is_none())
@@ -123,63 +189,94 @@ impl<'p> Trial<'p> {
         self.missing(evaluation).map(|object| format!("{lacking} {object}")).collect()
     }
 
-    /// What becomes of a request, and of the Pods that come of it.
+    /// Sends a request, and those of the Pods that come of it, to the policies.
+    ///
+    /// # Errors
+    /// A policy failed to answer.
+    pub fn judge(&self, request: &Request) -> Result<TrialResult> {
+        let name = request.title();
+        let world = World { cluster: self.known };
+        let created = world.create(Subject::Request(request), Scenario::With(self.deployment))?;
+        let lacks_class = created.lacks_class().is_some();
+        let specs = created.specs().filter(|_| !lacks_class);
+        let (review, of_workload) = match (created.object, created.pod) {
+            (Some(object), pod) => (object, pod),
+            (None, Some(pod)) => (pod, None),
+            (None, None) => return Ok(TrialResult { name, review: Review::default(), pods: None }),
+        };
+        let pods = match of_workload {
+            _ if !review.is_accepted() => None,
+            Some(pod) => Some(Pods { specs, ..self.pods_of_workload(pod) }),
+            None if request.is_pod_creation() => {
+                Some(Pods { pod: Some(review.object().clone()), specs, ..Pods::default() })
+            }
+            None => Some(Pods::default()),
+        };
+        Ok(TrialResult { name, review, pods })
+    }
+
+    /// Does the same, and finds the nodes that can run the Pods.
     ///
     /// # Errors
     /// A policy failed to answer, or a Pod or a node can't be read.
-    pub fn judge(&self, mut request: Value) -> Result<TrialResult<'p>> {
-        let name = request_name(&request);
-        // The API server does that before anybody is asked.
-        if is_pod_creation(&request) {
-            plugins::merge_runtime_class(&mut request["object"]["spec"], self.known);
+    pub fn judge_with_nodes(&self, request: &Request) -> Result<TrialResult> {
+        let mut result = self.judge(request)?;
+        if let Some(pods) = &mut result.pods {
+            self.find_nodes(pods)?;
         }
-        let answers = self.ask(request.clone())?;
-        let is_let_in = answers.unknown.is_none() && answers.is_accepted();
-        let object = answers.object().unwrap_or(&request["object"]);
-        let pods = is_let_in.then(|| self.pods_of(&request, object)).transpose()?;
-        Ok(TrialResult { name, request, answers, pods })
+        Ok(result)
     }
 
-    /// What becomes of the Pod that a request creates; of a workload, whose template stays as it is, of its Pods.
-    fn pods_of(&self, request: &Value, object: &Value) -> Result<Pods> {
-        if !text(&request["subResource"]).is_empty() {
-            return Ok(Pods::default());
+    /// Returns the environment of the Pods of a request, after a Binding to each of the nodes that can run them.
+    ///
+    /// # Errors
+    /// A policy failed to answer, or no node can run them.
+    pub fn environments(&self, request: &Request) -> Result<Vec<Value>> {
+        let pods = self.judge_with_nodes(request)?.pods.unwrap_or_default();
+        let pod = pods.pod.context("expected a Pod, or a workload, that is accepted")?;
+        let namespace = text(&pod["metadata"]["namespace"]);
+        let name = pod["metadata"]["name"].as_str().unwrap_or(ANY_POD);
+        let mut environments = vec![];
+        for node in pods.places.takers() {
+            let target = Target::Existing(node);
+            let review = Scenario::With(self.deployment).bind(namespace, name, target, self.known)?;
+            environments.push(environment(&bound_pod(&pod, review.object())).into());
         }
-        if is_pod_creation(request) {
-            return self.where_to_run("it", "Pod", &object["spec"], vec![]);
-        }
-        let Some(creation) = pod_request(object, self.known) else { return Ok(Pods::default()) };
-        let answers = self.ask(creation.clone())?;
-        let unknown = |lines| Ok(Pods { lines, ..Pods::default() });
-        let evaluations = || answers.evaluations.iter().map(|(_, evaluation)| evaluation);
-        if let Some(evaluation) = evaluations().find(|evaluation| self.missing(evaluation).next().is_some()) {
+        ensure!(!environments.is_empty(), "no node of the cluster can run its Pods");
+        Ok(environments)
+    }
+
+    /// What becomes of the Pods of a workload that is accepted.
+    fn pods_of_workload(&self, review: Review) -> Pods {
+        let unknown = |lines| Pods { lines, ..Pods::default() };
+        let mut answers = review.answers.iter().map(|(_, evaluation)| evaluation);
+        if let Some(evaluation) = answers.clone().find(|evaluation| self.missing(evaluation).next().is_some()) {
             return unknown(self.missing_lines(evaluation));
         }
-        if let Some(gap) = &answers.unknown {
-            return unknown(vec![format!("it can't be told what becomes of its Pods: {}", gap.advice())]);
-        }
-        if let Some(Evaluation { answer, .. }) = evaluations().find(|evaluation| !evaluation.answer.accepted) {
+        if let Some(Evaluation { answer, .. }) = answers.clone().find(|evaluation| !evaluation.answer.accepted) {
             let reason = answer.reason();
             let lines = vec![format!("its Pods would be rejected: {reason}")];
-            return Ok(Pods { lines, refused: Some(reason), ..Pods::default() });
+            return Pods { rejection: Some(answer.clone()), ..unknown(lines) };
         }
-        let line = match &answers.not_sent {
-            Some(reason) => format!("its Pods are not sent to the policy: {reason}"),
-            None => self.changes(evaluations()),
+        let line = match &review.admission {
+            Admission::Unknown(gap) => {
+                return unknown(vec![format!("it can't be told what becomes of its Pods: {}", gap.advice())]);
+            }
+            Admission::NotSent(by) => format!("its Pods are not sent to the policy: {by}"),
+            _ => self.changes(&mut answers),
         };
-        let pod = answers.object().unwrap_or(&creation["object"]);
-        self.where_to_run("its Pods", text(&object["kind"]), &pod["spec"], vec![line])
+        Pods { pod: Some(review.object().clone()), ..unknown(vec![line]) }
     }
 
     /// What the Pods of a workload get: at once, and when they are bound, as far as their Nodes have it.
-    fn changes<'e>(&self, evaluations: impl Iterator<Item = &'e Evaluation>) -> String {
+    fn changes<'e>(&self, evaluations: &mut impl Iterator<Item = &'e Evaluation>) -> String {
         let now = evaluations.flat_map(additions).collect::<Vec<_>>().join("; ");
         let sends_bindings = |file: &&SettingsFile| {
             file.policy.as_ref().is_none_or(|policy| policy.sends(("", "pods/binding", "CREATE")))
         };
-        let bound =
-            self.files.iter().filter(sends_bindings).flat_map(|file| ManagedKeys::from_settings(&file.typed).named());
-        let bound = bound.collect::<Vec<_>>().join(", ");
+        let files = self.deployment.files.iter().filter(sends_bindings);
+        let bound: Vec<String> = files.flat_map(|file| ManagedKeys::from_settings(&file.typed).named()).collect();
+        let bound = bound.join(", ");
         match (now.is_empty(), bound.is_empty()) {
             (true, true) => "its Pods would stay as they are".to_owned(),
             (false, true) => format!("its Pods would get {now}"),
@@ -188,86 +285,37 @@ impl<'p> Trial<'p> {
         }
     }
 
-    /// The nodes of the cluster, if it has some, on which Pods of a workload of this `kind` could run. They are called
-    /// `who` in the lines.
-    fn where_to_run(&self, who: &str, kind: &str, spec: &Value, mut lines: Vec<String>) -> Result<Pods> {
-        let is_node = |identity: &Identity| {
-            matches!(Kind::of(&identity.api_version, &identity.kind), Some(Kind::Of(Resource::Node) | Kind::NodePool))
+    /// Finds the nodes of the cluster, if it has some, that can run the Pods.
+    fn find_nodes(&self, pods: &mut Pods) -> Result<()> {
+        let (Some(pod), Some(specs)) = (&pods.pod, &pods.specs) else { return Ok(()) };
+        if !self.has_nodes() {
+            return Ok(());
+        }
+        let (files, namespace) = (self.deployment.files, text(&pod["metadata"]["namespace"]));
+        let demands = match self.known.namespace(namespace) {
+            Some(object) => Rules::read(files, namespace, object, Some(pod))?.1,
+            None => vec![],
         };
-        let has_nodes = self.known.objects().iter().any(|object| is_node(&object.identity));
-        if !has_nodes || plugins::missing_runtime_class(spec, self.known).is_some() {
-            return Ok(Pods { lines, ..Pods::default() });
-        }
-        let pod = PodNeeds::read(kind, std::slice::from_ref(spec), self.known)?;
-        let fit = pod.fit(&pools_for(self.files, [&pod], self.known)?, &[], None)?;
-        lines.extend(where_to_run(who, &fit));
+        let (scenario, cluster) = (Scenario::With(self.deployment), self.known);
+        let name = pod["metadata"]["name"].as_str().unwrap_or(ANY_POD);
+        let needs = needs_of(specs, cluster)?;
+        let map = pools_for(files, [&needs], cluster)?;
+        let fit = fit(&needs, &map, &demands, Some(&BindingReview { scenario, cluster, namespace, pod: name }))?;
         let nodes = |of: fn(&PoolFit) -> &Vec<String>| fit.pools.iter().flat_map(of).cloned().collect::<Vec<_>>();
-        let not_now = nodes(|pool| &pool.not_now);
-        let fitting = [nodes(|pool| &pool.usable), not_now.clone()].concat();
-        Ok(Pods { lines, refused: None, nodes: Some(fitting), not_now: Some(not_now) })
+        pods.places = Places {
+            nodes: Some(nodes(|pool| &pool.usable)),
+            node_pools: Some(fit.pools.iter().filter_map(|pool| pool.creates.clone()).collect()),
+            not_now: Some(nodes(|pool| &pool.not_now)),
+            too_small: Some(nodes(|pool| &pool.small)),
+        };
+        pods.fit = Some(fit);
+        Ok(())
     }
 
-    /// A result for programs: an object for each policy that answered, or for the reason why none did.
-    pub fn data(&self, result: &TrialResult<'_>) -> Vec<Value> {
-        let TrialResult { name, answers, pods, .. } = result;
-        let asked = answers.evaluations.iter();
-        let mut data: Vec<Value> = asked.map(|(policy, it)| self.evaluation_data(name, *policy, it)).collect();
-        if let Some(reason) = &answers.not_sent {
-            data.push(json!({ "request": name, "verdict": "notSent", "reason": reason }));
-        }
-        if let Some(gap) = &answers.unknown {
-            data.push(json!({ "request": name, "verdict": "unknown", "reason": gap.advice() }));
-        }
-        if let (Some(last), Some(pods)) = (data.last_mut(), pods) {
-            members(&json!(pods)).for_each(|(field, value)| last[field] = value.clone());
-        }
-        data
+    /// Whether the cluster has nodes, or NodePools.
+    pub fn has_nodes(&self) -> bool {
+        let kind = |identity: &Identity| Kind::of(&identity.api_version, &identity.kind);
+        let is_node = |kind| matches!(kind, Some(Kind::Of(Resource::Node) | Kind::NodePool));
+        self.known.objects().iter().any(|object| is_node(kind(&object.identity)))
     }
-
-    fn evaluation_data(&self, name: &str, policy: Option<&str>, evaluation: &Evaluation) -> Value {
-        let Evaluation { answer, patch, .. } = evaluation;
-        let lookups: Vec<String> = evaluation.looked_up().map(|object| object.to_string()).collect();
-        let missing: Vec<String> = self.missing(evaluation).map(|object| object.to_string()).collect();
-        json!({
-            "request": name,
-            "policy": policy,
-            "verdict": if answer.accepted { "accepted" } else { "rejected" },
-            "code": answer.code,
-            "message": answer.message,
-            "warnings": answer.warnings,
-            "patch": patch,
-            "auditAnnotations": answer.audit_annotations,
-            "lookups": lookups,
-            "missing": missing,
-        })
-    }
-}
-
-/// Adds what the next policy answers to what those before it did.
-fn add(together: &mut Evaluation, next: Evaluation) {
-    let (answer, record) = (&mut together.answer, &mut together.record);
-    (answer.accepted, answer.message, answer.code) = (next.answer.accepted, next.answer.message, next.answer.code);
-    answer.mutated_object = next.answer.mutated_object.or(answer.mutated_object.take());
-    answer.audit_annotations.get_or_insert_default().extend(next.answer.audit_annotations.unwrap_or_default());
-    answer.warnings.get_or_insert_default().extend(next.answer.warnings.unwrap_or_default());
-    if let Some(mut patch) = next.patch {
-        together.patch.get_or_insert_default().0.append(&mut patch.0);
-    }
-    record.cause = next.record.cause;
-    record.lookups.extend(next.record.lookups);
-    record.logs.extend(next.record.logs);
-}
-
-fn is_pod_creation(request: &Value) -> bool {
-    request["operation"] == "CREATE" && request["object"]["kind"] == "Pod" && text(&request["subResource"]).is_empty()
-}
-
-/// `CREATE pods/binding team-a/web`
-fn request_name(request: &Value) -> String {
-    let ((_, resource), metadata) = (requested(request), &request["object"]["metadata"]);
-    let names = [&request["name"], &metadata["name"], &metadata["generateName"]];
-    let name = names.into_iter().find_map(Value::as_str).unwrap_or_default();
-    // The namespace of a Namespace's request is its name.
-    let namespace = if resource == "namespaces" { "" } else { text(&request["namespace"]) };
-    format!("{} {resource} {}", text(&request["operation"]), qualified_name(namespace, name)).trim_end().to_owned()
 }

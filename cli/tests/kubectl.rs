@@ -319,7 +319,7 @@ fn the_entry_that_holds_is_the_one_whose_selector_pods_get() -> Result<()> {
             });
             let explained = cli::demands::Demands::new(&read, name, Some(&namespace))?;
             let holding = explained.entry().map(|at| format!("e{}", at.position));
-            let request = cli::requests::pod::plain_pod_request(name);
+            let request = cli::webhook::pods::plain_pod_request(name).json;
             let cluster: cli::Manifests = [namespace].into_iter().collect();
             let answer = cli::Policy::native().validate(&request, &settings, cluster)?.answer;
             let given = answer.mutated_object.map(|pod| pod["spec"]["nodeSelector"]["entry"].clone());

@@ -122,7 +122,7 @@ fn a_cluster_that_is_none_is_wrong_input(#[case] name: &str, #[case] cluster: &s
 }
 
 #[rstest]
-#[case::nothing_to_hold(&["examples/nodes.yml"], "nothing to hold: ")]
+#[case::nothing_to_write(&["examples/nodes.yml"], "no entry of placement.namespaces has a requiredNodeSelector")]
 #[case::a_module(&["examples/tenants.yml", "--module", "registry://example.com/module"], "cannot be used with")]
 #[case::a_policy_server(&["examples/tenants.yml", "--policy-server", "second"], "cannot be used with")]
 fn a_backstop_that_there_is_not_is_wrong_input(#[case] arguments: &[&str], #[case] told: &str) -> Result<()> {
@@ -141,6 +141,33 @@ fn a_backstop_has_the_name_and_the_namespaces_of_the_policy() -> Result<()> {
     assert_eq!(printed.matches("name: mine-backstop\n").count(), 2, "{printed}");
     assert!(printed.contains("policyName: mine-backstop\n"), "{printed}");
     assert!(printed.contains("- key: tenant\n          operator: Exists\n"), "{printed}");
+    Ok(())
+}
+
+#[rstest]
+#[case::nothing_to_write(&["examples/nodes.yml"], "no entry of placement.namespaces has a requiredNodeSelector")]
+#[case::a_module(&["examples/tenants.yml", "--module", "registry://example.com/module"], "cannot be used with")]
+#[case::a_backstop(&["examples/tenants.yml", "--backstop"], "cannot be used with")]
+fn a_twin_that_there_is_not_is_wrong_input(#[case] arguments: &[&str], #[case] told: &str) -> Result<()> {
+    let output = run(&[&["policy", "--in-process"][..], arguments].concat())?;
+    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(text(&output.stdout), "");
+    assert!(text(&output.stderr).contains(told), "{}", text(&output.stderr));
+    Ok(())
+}
+
+/// The backstop comes after it, with the same namespaces.
+#[test]
+fn a_twin_has_the_name_and_the_namespaces_of_the_policy() -> Result<()> {
+    let output = run(&["policy", "examples/tenants.yml", "--in-process", "--name", "mine", "--namespaces", "tenant"])?;
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let printed = text(&output.stdout);
+    assert_eq!(printed.matches("name: mine-twin\n").count(), 2, "{printed}");
+    assert!(
+        printed.contains("policyName: mine-twin\n") && printed.contains("policyName: mine-backstop\n"),
+        "{printed}"
+    );
+    assert_eq!(printed.matches("- key: tenant\n          operator: Exists\n").count(), 2, "{printed}");
     Ok(())
 }
 
@@ -396,15 +423,16 @@ fn a_workload_whose_pods_are_refused_is_no_success() -> Result<()> {
     let output = run(&["try", &manifest, "-s", &settings, "-c", &cluster, "-o", "json"])?;
     assert_eq!(output.status.code(), Some(1), "{output:?}");
     let data: Value = serde_json::from_slice(&output.stdout)?;
-    assert_eq!(data[0]["verdict"], "accepted");
-    assert!(data[0]["podsRefused"].as_str().is_some_and(|why| why.starts_with("403: ")), "{data}");
+    assert_eq!(data["results"][0]["accepted"], true);
+    let refused = data["results"][0]["pods"]["refused"].as_str();
+    assert!(refused.is_some_and(|why| why.starts_with("403: ")), "{data}");
     Ok(())
 }
 
 #[test]
 fn nodes_that_fit_are_named_with_those_that_are_not_ready() -> Result<()> {
     let node = |name: &str, spec: &str, cpu: u32| {
-        let status = format!("{{allocatable: {{cpu: {cpu}}}}}");
+        let status = format!("{{allocatable: {{pods: 110, cpu: {cpu}}}}}");
         format!("{{apiVersion: v1, kind: Node, metadata: {{name: {name}}}, spec: {{{spec}}}, status: {status}}}")
     };
     let cordoned = "unschedulable: true, taints: [{key: node.kubernetes.io/unschedulable, effect: NoSchedule}]";
@@ -417,8 +445,13 @@ fn nodes_that_fit_are_named_with_those_that_are_not_ready() -> Result<()> {
     let [manifest, settings, cluster] = files.map(|path| path.to_string_lossy().into_owned());
     let output = run(&["try", &manifest, "-s", &settings, "-c", &cluster, "-o", "json"])?;
     let data: Value = serde_json::from_slice(&output.stdout)?;
-    assert_eq!(data[0]["nodes"], json!(["one", "cordoned"]), "{data}");
-    assert_eq!(data[0]["notNow"], json!(["cordoned"]), "{data}");
+    let pods = &data["results"][0]["pods"];
+    assert_eq!(
+        *pods,
+        json!({
+            "refused": null, "nodes": ["one"], "nodePools": [], "notNow": ["cordoned"], "tooSmall": ["small"],
+        })
+    );
     Ok(())
 }
 

@@ -52,10 +52,19 @@ backstop() {
   "$TOOL" policy "$1" --backstop --name "$POLICY"
 }
 
+# in_process <settings>: the twin that the tool prints for them, and the backstop.
+in_process() {
+  "$TOOL" policy "$1" --in-process --name "$POLICY"
+}
+
 delete_backstop() {
   for name in "$POLICY-backstop" "$POLICY-backstop-warn"; do
     kubectl delete validatingadmissionpolicybinding,validatingadmissionpolicy "$name" --ignore-not-found
   done
+}
+
+delete_twin() {
+  kubectl delete mutatingadmissionpolicybinding,mutatingadmissionpolicy "$POLICY-twin" --ignore-not-found
 }
 
 served() {

@@ -74,7 +74,7 @@ told() {
 @test "an annotation that is forged on a Pod is taken away" {
   run create npe2e-production forger "$(unscheduled) | .metadata.annotations = {\"npe2e.example.com/zone\": \"forged\"}"
   [ "$status" -eq 0 ]
-  [[ "$output" == *"only the policy writes these keys"* ]]
+  [[ "$output" == *"only the policy may set these keys"* ]]
   [ "$(zone npe2e-production forger)" = null ]
 }
 

@@ -15,6 +15,7 @@ PAGE="$CLUSTER/../../docs/outage.md"
 setup_file() {
   : "${KUBECONFIG:?names no cluster to test in}"
   bring_back
+  delete_twin
   delete_backstop
   clean_up
   apply "$CLUSTER/manifests/namespaces.yml"
@@ -35,6 +36,7 @@ setup_file() {
 
 teardown_file() {
   bring_back
+  delete_twin
   delete_backstop
   kubectl -n npe2e-production delete job due --ignore-not-found
   clean_up
@@ -83,16 +85,18 @@ replicas() {
   [ "$(kubectl -n "$1" get pods -l "app=$2" -o name | wc -l)" -eq "$3" ]
 }
 
+# way_out <may fall | must stay>: the commands of the page, for the policy of the tests.
+way_out() {
+  sed -n "/^ *<!-- The way out of an outage, the fence $1:/,/^ *\`\`\`\$/p" "$PAGE" |
+    sed -n '/^ *```console$/,/^ *```$/p' | sed -e '/^ *```/d' -e 's/^ *//' \
+    -e "s|kw.cap.node-placement|$(webhook)|" -e "s|clusterwide-node-placement|clusterwide-$POLICY|" \
+    -e "s|backstop.yml|$BATS_FILE_TMPDIR/backstop.yml|"
+}
+
 # webhook: the name of the policy's webhook, or a failure if there is none. Kubewarden 1.37.2 changed these names.
 webhook() {
   kubectl get mutatingwebhookconfigurations -l app.kubernetes.io/part-of=kubewarden -o json |
     jq -er --arg policy "$POLICY" '.items[].metadata | select(.annotations.kubewardenPolicyName == $policy) | .name'
-}
-
-# way_out <may fall | must stay>: the commands of the page, for the policy of the tests.
-way_out() {
-  sed -n "/^<!-- The way out of an outage, the fence $1:/,/^\`\`\`\$/p" "$PAGE" | sed -n '/^```console$/,/^```$/p' | sed '/^```/d' |
-    sed -e "s|kw.cap.node-placement|$(webhook)|" -e "s|backstop.yml|$BATS_FILE_TMPDIR/backstop.yml|"
 }
 
 @test "new Pods are refused" {
@@ -174,4 +178,44 @@ denied_by_backstop() {
   [ "$(kubectl -n npe2e-production get pods -o json |
     jq '[.items[] | select(.spec.nodeSelector["npe2e.example.com/env"] != "production") | select(.metadata.labels.app != "web")] | length')" -eq 0 ]
   kubectl -n npe2e-production get deployment web -o json | jq -e '.metadata.labels.npe2e == "outage"'
+}
+
+# With failurePolicy: Ignore, and what `policy --in-process` prints.
+
+@test "with a twin and a backstop, Pods start inside their fence while no policy-server answers" {
+  kubectl patch clusteradmissionpolicy "$POLICY" --type merge -p '{"spec":{"failurePolicy":"Ignore"}}'
+  eventually ignores_failures
+  kubectl get clusteradmissionpolicy "$POLICY" -o yaml >"$BATS_FILE_TMPDIR/policy.yml"
+  "$TOOL" policy "$BATS_FILE_TMPDIR/policy.yml" --in-process | kubectl apply -f -
+  deployment npe2e-production ignored 1 | kubectl apply -f -
+  eventually replicas npe2e-production ignored 1
+  stop
+  eventually completed_by_twin
+  kubectl -n npe2e-production scale deployment ignored --replicas=3
+  eventually replicas npe2e-production ignored 3
+  kubectl -n npe2e-production get pods -l app=ignored -o json |
+    jq -e '[.items[].spec.nodeSelector["npe2e.example.com/env"]] == ["production", "production", "production"]'
+}
+
+ignores_failures() {
+  kubectl get mutatingwebhookconfiguration "$(webhook)" -o json | jq -e '[.webhooks[].failurePolicy] == ["Ignore"]'
+}
+
+completed_by_twin() {
+  pod npe2e-production probe | kubectl create --dry-run=server -o json -f - |
+    jq -e '.spec.nodeSelector["npe2e.example.com/env"] == "production"'
+}
+
+@test "a Pod that requests foreign nodes is refused meanwhile" {
+  run create npe2e-production foreign "$(unscheduled) | .spec.nodeSelector = {\"npe2e.example.com/env\": \"development\"}"
+  refused "ValidatingAdmissionPolicy '$BACKSTOP'"
+}
+
+@test "the policy-server comes back, and finds nothing to correct" {
+  bring_back
+  eventually served
+  [ "$(kubectl -n npe2e-production get pods -l app=ignored -o json |
+    jq '[.items[] | select(.spec.nodeSelector["npe2e.example.com/env"] != "production")] | length')" -eq 0 ]
+  create npe2e-production completed "$(unscheduled)"
+  [ "$(value npe2e-production completed '.spec.nodeSelector | length')" -eq 1 ]
 }

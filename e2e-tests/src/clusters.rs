@@ -6,8 +6,8 @@ use anyhow::{Context, Result, anyhow, bail, ensure};
 use cli::{
     Cluster, GetResourceRequest, LogLevel,
     engine::host::{Engine, Host, Record},
-    input::policy_spec::ContextAwareResource,
     read_document,
+    webhook::policy_spec::ContextAwareResource,
 };
 use serde::Deserialize;
 use serde_json::Value;

@@ -5,6 +5,7 @@ mod backstop;
 mod bounds;
 mod convert;
 mod faults;
+mod fences;
 mod law;
 mod limits;
 mod plugin_config;
@@ -12,6 +13,7 @@ mod preview;
 mod repeated_members;
 mod scheduler;
 mod sessions;
+mod twin;
 
 // These are about modules, and what is shipped around them.
 #[cfg(feature = "wasm")]

@@ -3,6 +3,10 @@
 
 use std::{cell::Cell, collections::BTreeMap, fs, path::Path};
 
+use crate::fences::{
+    Demand::{self, Nothing, Selector, Unresolved},
+    Tenant, by_label, by_name, by_reference, creation, namespace, pod,
+};
 use anyhow::{Result, ensure};
 use cli::policies::{backstop::backstop_file, overrides::Overrides, policy_file::policy_file};
 use e2e_tests::{Manifests, Policy, admission_policies::AdmissionPolicies};
@@ -16,159 +20,6 @@ use serde_json::{Value, json};
 
 fn backstop(settings: &Value) -> Result<AdmissionPolicies> {
     AdmissionPolicies::read(&backstop_file(&settings.to_string(), &Overrides::default())?)
-}
-
-fn namespace(name: &str, labels: &Value) -> Value {
-    let mut labels = labels.clone();
-    labels["kubernetes.io/metadata.name"] = name.into();
-    json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": name, "labels": labels } })
-}
-
-fn creation(namespace: &Value, pod: &Value) -> Value {
-    json!({
-        "operation": "CREATE", "resource": { "group": "", "version": "v1", "resource": "pods" },
-        "namespace": namespace["metadata"]["name"], "userInfo": { "username": "ada", "groups": ["tenants"] },
-        "object": pod,
-    })
-}
-
-/// A Namespace of a tenant, and what its entry demands there.
-struct Tenant {
-    namespace: Value,
-    demand: Demand,
-}
-
-enum Demand {
-    Nothing,
-    /// This selector, without references.
-    Selector(&'static str),
-    /// What can't be filled in.
-    Unresolved,
-}
-
-use Demand::{Nothing, Selector, Unresolved};
-
-fn tenant(name: &str, labels: Value, demand: Demand) -> Tenant {
-    Tenant { namespace: namespace(name, &labels), demand }
-}
-
-/// Names, first match wins, and every operator.
-fn by_name() -> (Value, Vec<Tenant>) {
-    let settings = json!({ "placement": { "namespaceAnnotations": [], "onNodeName": "Ignore", "namespaces": [
-        { "name": "team-free" },
-        { "name": "team-*", "requiredNodeSelector": "pool=blue" },
-        { "name": "sets", "requiredNodeSelector": "pool in (blue,red),zone notin (a,b),!gpu,disk,n>4,m<9" },
-        { "name": "others", "requiredNodeSelector": "pool!=red,zone==a,pool=blue,empty=" },
-    ] } });
-    let tenants = vec![
-        tenant("team-free", json!({}), Nothing),
-        tenant("team-a", json!({}), Selector("pool=blue")),
-        tenant("team", json!({}), Nothing),
-        tenant("sets", json!({}), Selector("pool in (blue,red),zone notin (a,b),!gpu,disk,n>4,m<9")),
-        tenant("others", json!({}), Selector("pool!=red,zone=a,pool=blue,empty=")),
-    ];
-    (settings, tenants)
-}
-
-/// Labels of namespaces, with every operator.
-fn by_label() -> (Value, Vec<Tenant>) {
-    let settings = json!({ "placement": { "namespaceAnnotations": [], "onNodeName": "Ignore", "namespaces": [
-        { "namespaceSelector": "sandbox", "defaultNodeSelector": "" },
-        { "namespaceSelector": "tenant in (blue,red),!old", "requiredNodeSelector": "pool=blue" },
-        { "namespaceSelector": "level>2,level<10", "requiredNodeSelector": "zone=a" },
-        { "name": "x-*", "namespaceSelector": "tier!=gold", "requiredNodeSelector": "!gpu" },
-        { "namespaceSelector": "tier notin (gold,silver)", "requiredNodeSelector": "pool in (blue,red)" },
-    ] } });
-    let tenants = vec![
-        tenant("a", json!({ "sandbox": "", "tenant": "blue" }), Nothing),
-        tenant("b", json!({ "tenant": "red" }), Selector("pool=blue")),
-        tenant("c", json!({ "tenant": "red", "old": "", "tier": "gold" }), Nothing),
-        tenant("d", json!({ "level": "07", "tier": "gold" }), Selector("zone=a")),
-        tenant("e", json!({ "level": "ten", "tier": "gold" }), Nothing),
-        tenant("f", json!({ "level": "10", "tier": "silver" }), Nothing),
-        tenant("x-g", json!({ "tier": "silver" }), Selector("!gpu")),
-        tenant("x-h", json!({ "tier": "gold" }), Nothing),
-        tenant("i", json!({}), Selector("pool in (blue,red)")),
-    ];
-    (settings, tenants)
-}
-
-/// References, alone, in texts, in sets and in comparisons.
-fn by_reference() -> (Value, Vec<Tenant>) {
-    let settings = json!({ "placement": { "namespaceAnnotations": [], "onNodeName": "Ignore", "namespaces": [
-        { "name": "zone-*", "requiredNodeSelector": "zone in (a,$(zone)),n>$(n)" },
-        { "namespaceSelector": "zone", "requiredNodeSelector": "pool=$(tenant),disk=$(tenant)-$(zone),m notin ($(zone))" },
-        { "name": "*", "requiredNodeSelector": "pool=$(kubernetes.io/metadata.name)" },
-    ] } });
-    let long = "z".repeat(60);
-    let tenants = vec![
-        tenant("zone-a", json!({ "zone": "a", "n": "4" }), Selector("zone=a,n>4")),
-        tenant("zone-b", json!({ "zone": "b", "n": "4" }), Selector("zone in (a,b),n>4")),
-        tenant("zone-c", json!({ "zone": "c", "n": "many" }), Unresolved),
-        tenant("zone-d", json!({ "n": "4" }), Unresolved),
-        tenant("e", json!({ "zone": "a", "tenant": "blue" }), Selector("pool=blue,disk=blue-a,m!=a")),
-        tenant("f", json!({ "zone": "a", "tenant": "" }), Unresolved),
-        tenant("g", json!({ "zone": "a" }), Unresolved),
-        tenant("h", json!({ "zone": long, "tenant": "blue" }), Unresolved),
-        tenant("blue", json!({ "tenant": "red" }), Selector("pool=blue")),
-    ];
-    (settings, tenants)
-}
-
-const KEYS: [&str; 7] = ["pool", "zone", "gpu", "disk", "n", "m", "empty"];
-const VALUES: [&str; 8] = ["blue", "red", "a", "b", "blue-a", "", "4", "9"];
-
-fn key() -> impl Strategy<Value = &'static str> {
-    prop::sample::select(&KEYS[..])
-}
-
-fn value() -> impl Strategy<Value = &'static str> {
-    prop::sample::select(&VALUES[..])
-}
-
-/// An expression that an API server takes.
-fn expression() -> impl Strategy<Value = Value> {
-    let sets = (key(), prop::sample::select(&["In", "NotIn"][..]), prop::collection::vec(value(), 1..4));
-    let existence = (key(), prop::sample::select(&["Exists", "DoesNotExist"][..]));
-    let comparison = (key(), prop::sample::select(&["Gt", "Lt"][..]), prop::sample::select(&["4", "9"][..]));
-    prop_oneof![
-        sets.prop_map(|(key, operator, values)| json!({ "key": key, "operator": operator, "values": values })),
-        existence.prop_map(|(key, operator)| json!({ "key": key, "operator": operator })),
-        comparison.prop_map(|(key, operator, bound)| json!({ "key": key, "operator": operator, "values": [bound] })),
-    ]
-}
-
-fn term() -> impl Strategy<Value = Value> {
-    let field = json!([{ "key": "metadata.name", "operator": "In", "values": ["node-a"] }]);
-    prop_oneof![
-        prop::collection::vec(expression(), 0..4).prop_map(|expressions| json!({ "matchExpressions": expressions })),
-        expression().prop_map({
-            let field = field.clone();
-            move |expression| json!({ "matchExpressions": [expression], "matchFields": field })
-        }),
-        Just(json!({ "matchFields": field })),
-        Just(json!({})),
-    ]
-}
-
-/// What a Pod asks for.
-fn pod() -> impl Strategy<Value = Value> {
-    let pairs = prop::collection::btree_map(key(), value(), 0..3);
-    let terms = prop::option::of(prop::collection::vec(term(), 1..4));
-    (pairs, terms, prop::bool::weighted(0.1)).prop_map(|(pairs, terms, is_bound)| {
-        let mut spec = json!({ "containers": [{ "name": "app" }] });
-        if !pairs.is_empty() {
-            spec["nodeSelector"] = json!(pairs);
-        }
-        if let Some(terms) = terms {
-            spec["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"] =
-                json!({ "nodeSelectorTerms": terms });
-        }
-        if is_bound {
-            spec["nodeName"] = "node-a".into();
-        }
-        json!({ "apiVersion": "v1", "kind": "Pod", "metadata": { "name": "web" }, "spec": spec })
-    })
 }
 
 /// How somebody changes a Pod that the policy has completed.
@@ -448,6 +299,26 @@ fn it_covers_the_namespaces_of_the_policy(
     Ok(())
 }
 
+/// The first entry that matches the namespace and the labels of the Pod holds.
+#[rstest]
+#[case::matched(json!({ "app": "agent" }), None)]
+#[case::another_value(json!({ "app": "web" }), Some("pool=blue"))]
+#[case::no_labels(json!(null), Some("pool=blue"))]
+#[case::by_the_second(json!({ "role": "driver", "app": "web" }), Some("pool=red"))]
+fn an_entry_is_chosen_by_the_labels_of_the_pod(#[case] labels: Value, #[case] lacking: Option<&str>) -> Result<()> {
+    let settings = json!({ "placement": { "namespaces": [
+        { "name": "team", "podSelector": "app in (agent,probe)" },
+        { "namespaceSelector": "!free", "podSelector": "role=driver,size notin (s)", "requiredNodeSelector": "pool=red" },
+        { "name": "*", "requiredNodeSelector": "pool=blue" },
+    ] } });
+    let mut pod = plain();
+    pod["metadata"]["labels"] = labels;
+    let refused = denied(&settings, &namespace("team", &json!({})), &pod)?;
+    assert_eq!(refused.len(), usize::from(lacking.is_some()), "{refused:?}");
+    assert!(lacking.is_none_or(|lacking| refused[0].contains(lacking)), "{refused:?}");
+    Ok(())
+}
+
 /// Of what `policy` writes for these settings, two policies do not place.
 #[test]
 fn it_stands_behind_the_policy_that_places() -> Result<()> {
@@ -486,8 +357,11 @@ fn a_hundred_entries_are_enough() -> Result<()> {
 #[case::the_plugin(json!({ "podNodeSelectorPluginConfig": { "team": "a=b" } }))]
 #[case::node_metadata(json!({ "nodeMetadata": { "propagate": [{ "nodeLabel": "a" }] } }))]
 fn without_a_fence_there_is_no_backstop(#[case] settings: Value) {
-    let error = backstop(&settings).expect_err("nothing to hold");
-    assert!(format!("{error:#}").starts_with("nothing to hold"), "{error:#}");
+    let error = backstop(&settings).expect_err("nothing to write");
+    assert!(
+        format!("{error:#}").starts_with("no entry of placement.namespaces has a requiredNodeSelector"),
+        "{error:#}"
+    );
 }
 
 /// `examples/backstop.yml` stands behind `examples/tenants.yml`.
@@ -512,7 +386,7 @@ fn what_is_left_out_is_told() -> Result<()> {
         "namespaces": [
             { "name": "a", "requiredNodeSelector": "b=c", "defaultNodeSelector": "", "allowedNodeSelector": "d" },
             { "name": "e", "defaultTolerations": [], "allowedTolerations": [], "forbiddenTolerations": [] },
-            { "name": "f", "defaultNodeSelector": "" }
+            { "name": "f", "defaultNodeSelector": "", "forbiddenNodeLabels": ["g"] }
         ]
     } }"#;
     let written = backstop_file(settings, &Overrides::default())?;
@@ -528,7 +402,8 @@ fn what_is_left_out_is_told() -> Result<()> {
         "tolerations in annotations of namespaces",
         "placement.onExtendedResources",
         "Pods of placement.namespaces[1, 2], without a requiredNodeSelector",
-        "Pods in namespaces that no entry matches",
+        "Pods that no entry matches",
+        "forbiddenNodeLabels of placement.namespaces[2]",
     ] {
         ensure!(written.lines().any(|line| line.starts_with(&format!("# - {told}"))), "{told} is not in {written}");
     }

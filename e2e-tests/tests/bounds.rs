@@ -138,7 +138,7 @@ fn labels_of_others_count_with_those_that_are_written() -> Result<()> {
     let answer = bind_with(816)?;
     ensure!(!answer.accepted && answer.code == Some(403), "{answer:?}");
     let message = answer.message.unwrap_or_default();
-    ensure!(message.contains("brings 17 KiB of labels, with what the policy writes, and at most 16 KiB"), "{message}");
+    ensure!(message.contains("has 17 KiB of labels, with those that the policy adds, and at most 16 KiB"), "{message}");
     Ok(())
 }
 

@@ -4,10 +4,15 @@
 use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
-use cli::policies::{backstop::backstop_file, overrides::Overrides};
-use e2e_tests::{Evaluation, Policy, admission_policies::AdmissionPolicies, policy_under_test, testing::report::lines};
+use cli::policies::{backstop::backstop_file, overrides::Overrides, twin::twin_file};
+use e2e_tests::{
+    Evaluation, Policy,
+    admission_policies::{AdmissionPolicies, as_stored},
+    policy_under_test,
+    testing::report::lines,
+};
 use libtest_mimic::Trial;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::case::{self, Case};
 
@@ -21,7 +26,9 @@ pub fn trials() -> Result<Vec<Trial>> {
         }
         shows_all(&answered.evaluation)?;
         settles(&policy, case, &answered.evaluation)?;
-        passes_backstop(case, &answered.evaluation)
+        let Some(creation) = Creation::in_a_fence(case)? else { return Ok(()) };
+        creation.passes_backstop(&answered.evaluation)?;
+        creation.agrees_with_twin(&policy, case, &answered.evaluation)
     })
 }
 
@@ -50,28 +57,62 @@ fn settles(policy: &Policy, case: &Case, evaluation: &Evaluation) -> Result<()> 
     Ok(())
 }
 
-/// A Pod that the policy let in, as it completed it, passes the backstop for the same settings.
-fn passes_backstop(case: &Case, evaluation: &Evaluation) -> Result<()> {
-    let (settings, mut request) = (case.settings()?, case.request()?);
-    let entries = settings["placement"]["namespaces"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let has_fence = entries.len() <= 100 && entries.iter().any(|entry| entry["requiredNodeSelector"].is_string());
-    let creates_pod = request["operation"] == "CREATE"
-        && request["resource"]["resource"] == "pods"
-        && request["subResource"].as_str().unwrap_or_default().is_empty();
-    // API servers know who asks; the audit scanner does not say it.
-    let has_user = request["userInfo"]["username"].as_str().is_some_and(|name| !name.is_empty());
-    let names_node = request["object"]["spec"]["nodeName"].as_str().is_some_and(|name| !name.is_empty());
-    if !has_fence || !creates_pod || !has_user || names_node || !evaluation.answer.accepted {
-        return Ok(());
+/// A Pod that is created by somebody, for settings that fence namespaces.
+struct Creation {
+    settings: Value,
+    request: Value,
+    namespace: Value,
+}
+
+impl Creation {
+    fn in_a_fence(case: &Case) -> Result<Option<Self>> {
+        let (settings, request) = (case.settings()?, case.request()?);
+        let entries = settings["placement"]["namespaces"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let has_fence = entries.len() <= 100 && entries.iter().any(|entry| entry["requiredNodeSelector"].is_string());
+        let creates_pod = request["operation"] == "CREATE"
+            && request["resource"]["resource"] == "pods"
+            && request["subResource"].as_str().unwrap_or_default().is_empty();
+        // API servers know who asks; the audit scanner does not say it.
+        let has_user = request["userInfo"]["username"].as_str().is_some_and(|name| !name.is_empty());
+        let name = request["namespace"].as_str().unwrap_or_default();
+        let mut namespace = case.cluster().namespace(name).cloned().unwrap_or_else(|| json!({ "metadata": {} }));
+        namespace["metadata"]["labels"]["kubernetes.io/metadata.name"] = name.into();
+        Ok((has_fence && creates_pod && has_user).then_some(Self { settings, request, namespace }))
     }
-    if let Some(completed) = &evaluation.answer.mutated_object {
-        request["object"] = completed.clone();
+
+    /// A Pod that the policy let in, as it completed it, passes the backstop for the same settings.
+    fn passes_backstop(&self, evaluation: &Evaluation) -> Result<()> {
+        let mut request = self.request.clone();
+        let names_node = request["object"]["spec"]["nodeName"].as_str().is_some_and(|name| !name.is_empty());
+        if names_node || !evaluation.answer.accepted {
+            return Ok(());
+        }
+        if let Some(completed) = &evaluation.answer.mutated_object {
+            request["object"] = completed.clone();
+        }
+        let backstop = AdmissionPolicies::read(&backstop_file(&self.settings.to_string(), &Overrides::default())?)?;
+        let denied = backstop.admit(&request, &self.namespace)?.denied;
+        ensure!(denied.is_empty(), "the backstop refuses what the policy completed: {denied:?}");
+        Ok(())
     }
-    let name = request["namespace"].as_str().unwrap_or_default();
-    let mut namespace = case.cluster().namespace(name).cloned().unwrap_or_else(|| json!({ "metadata": {} }));
-    namespace["metadata"]["labels"]["kubernetes.io/metadata.name"] = name.into();
-    let backstop = AdmissionPolicies::read(&backstop_file(&settings.to_string(), &Overrides::default())?)?;
-    let denied = backstop.admit(&request, &namespace)?.denied;
-    ensure!(denied.is_empty(), "the backstop refuses what the policy completed: {denied:?}");
-    Ok(())
+
+    /// The policy makes the same of a Pod, whether the twin has completed it before or not.
+    fn agrees_with_twin(&self, policy: &Policy, case: &Case, evaluation: &Evaluation) -> Result<()> {
+        let entries = self.settings["placement"]["namespaces"].as_array().into_iter().flatten();
+        if entries.filter(|entry| entry["requiredNodeSelector"].is_string()).all(|entry| entry["enforcement"] == "Warn")
+        {
+            return Ok(());
+        }
+        let twin = AdmissionPolicies::read(&twin_file(&self.settings.to_string(), &Overrides::default())?)?;
+        let mut request = self.request.clone();
+        request["object"] = twin.mutate(&self.request, &self.namespace)?;
+        let again = policy.validate(&request, &self.settings, case.cluster().clone())?.answer;
+        let alone = &evaluation.answer;
+        ensure!(again.accepted == alone.accepted, "{} without the twin: {:?}", alone.accepted, again.message);
+        let of_both = again.mutated_object.as_ref().unwrap_or(&request["object"]);
+        let of_policy = alone.mutated_object.as_ref().unwrap_or(&self.request["object"]);
+        let (of_both, of_policy) = (as_stored(of_both), as_stored(of_policy));
+        ensure!(!alone.accepted || of_both == of_policy, "with the twin\n{of_both}\nand without\n{of_policy}");
+        Ok(())
+    }
 }

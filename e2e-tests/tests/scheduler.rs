@@ -193,8 +193,9 @@ fn volumes_keep_pods_on_nodes_as_the_scheduler_has_it() -> Result<()> {
     const BEFORE_NODES: [&str; 2] = ["unbound immediate", "waiting for ephemeral"];
     let (mut elsewhere, mut reached) = (0, 0);
     for vector in Vector::of_groups(&["c"])? {
-        let volumes = of_kind(&vector.volumes, "PersistentVolume")?;
-        let volumes = Volumes::new(volumes, of_kind(&vector.volumes, "PersistentVolumeClaim")?);
+        let of_claims = of_kind::<v1::PersistentVolumeClaim>(&vector.volumes, "PersistentVolumeClaim")?;
+        let volumes = of_kind::<v1::PersistentVolume>(&vector.volumes, "PersistentVolume")?;
+        let volumes = Volumes::new(&volumes, &of_claims);
         let name = vector.pod.metadata.name.as_deref().context("a Pod has a name")?;
         let claims = claims(vector.spec()?, name);
         let bound: Vec<_> = claims.iter().filter_map(|claim| volumes.of_claim("default", claim)).collect();

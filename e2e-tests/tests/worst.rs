@@ -794,6 +794,27 @@ fn long_terms(count: usize, key: fn(usize) -> String) -> Value {
     let settings = json!({"podNodeSelectorPluginConfig": {"clusterDefaultNodeSelector": ""}});
     annotated(settings, pod(json!({"nodeSelector": null})), words(43_000, ",", |at| format!("{at:04x}=")))
 })]
+// Entries for some Pods, and forbidden labels.
+#[case::a_pod_with_many_labels_and_a_thousand_entries_for_some_pods(|| {
+    let entries = list(1_000, |at| json!({"name": "team-a", "podSelector": format!("app-{at} in (a,b), !sandbox"), "requiredNodeSelector": "pool=a"}));
+    let labels = json!({"object": {"metadata": {"labels": map(70_000, "app", "")}}});
+    Worst::new(placement(json!({"namespaces": entries})), with(pod(json!({})), labels))
+})]
+#[case::a_binding_beside_twenty_entries_for_some_pods_and_an_annotation(|| {
+    let entries = list(20, |at| json!({"name": "team-a", "podSelector": format!("app-{at}"), "requiredNodeSelector": "pool=a"}));
+    let settings = json!({"placement": {"onBindings": "Verify", "namespaces": entries}});
+    annotated(settings, request("binding"), words(1_000, ",", |at| format!("k!=v{at:x}"))).finding("Node", node(json!({"labels": {"pool": "b"}})))
+})]
+#[case::expressions_and_a_thousand_forbidden_labels(|| {
+    let forbidden = list(1_000, |at| json!(differing_last(at)));
+    Worst::new(entry(json!({"forbiddenNodeLabels": forbidden})), pod(long_terms(1_000, |at| differing_last(at + 1_000))))
+})]
+#[case::pairs_and_a_thousand_forbidden_labels_that_the_entry_requires(|| {
+    let forbidden = list(1_000, |at| json!(format!("k{at}")));
+    let required_ = words(1_000, ",", |at| format!("k{at}=v"));
+    let pairs: Value = (0..1_000).map(|at| (format!("k{at}"), json!("v"))).collect();
+    Worst::new(entry(json!({"requiredNodeSelector": required_, "forbiddenNodeLabels": forbidden})), pod(json!({"nodeSelector": pairs})))
+})]
 // Whoever it is.
 #[case::less_than_signs(|| {
     Worst::new(fence(), with(pod(json!({})), json!({"object": {"metadata": {"annotations": {"note": "<".repeat(150_000)}}}})))

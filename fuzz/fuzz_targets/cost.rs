@@ -122,7 +122,13 @@ fn kind(asked: &Asked) -> String {
     let mut settings: Vec<String> = entry.map(fields).unwrap_or_else(|| fields(&asked.settings));
     settings.extend(asked.settings["nodeMetadata"].is_object().then(|| "nodeMetadata".to_owned()));
     let request = &asked.request;
-    format!("{} {} {}: {}", request["operation"], request["resource"]["resource"], request["subResource"], settings.join(", "))
+    format!(
+        "{} {} {}: {}",
+        request["operation"],
+        request["resource"]["resource"],
+        request["subResource"],
+        settings.join(", ")
+    )
 }
 
 impl Worst {

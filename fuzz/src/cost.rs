@@ -78,20 +78,20 @@ fn entry_of(asked: &mut Asked) -> Option<&mut Value> {
     asked.settings.pointer_mut("/placement/namespaces")?.as_array_mut()?.last_mut()
 }
 
-/// The longest keys and values that there can be. All begin alike, or end alike, or both, or are the same.
+/// A prefix of keys that is about as long as one can be.
+fn domain() -> String {
+    format!("{}io", "tenants.platform.example.com.".repeat(8))
+}
+
+/// Keys and values that are about as long as they can be. They begin alike, end alike, both, or are the same.
 fn long(input: &mut Unstructured<'_>) -> Result<fn(usize) -> (String, String)> {
     let kinds: [fn(usize) -> (String, String); 6] = [
-        |at| (format!("{}/x{at:05}", "tenants.platform.example.com.".repeat(8) + "io"), "v".into()),
-        |at| (format!("x{at:05}.{}/{}", "tenants.platform.example.com.".repeat(8) + "io", "d".repeat(63)), "v".into()),
-        |at| {
-            (
-                format!("{}x{at:05}.{}/d", "tenants.example.com.".repeat(5), "tenants.example.com.".repeat(5) + "io"),
-                "v".into(),
-            )
-        },
-        |at| (format!("{}/d", "tenants.platform.example.com.".repeat(8) + "io"), format!("{}{at:05}", "v".repeat(58))),
-        |at| (format!("{}/d", "tenants.platform.example.com.".repeat(8) + "io"), format!("{at:05}{}", "v".repeat(58))),
-        |_| (format!("{}/d", "tenants.platform.example.com.".repeat(8) + "io"), "v".repeat(63)),
+        |at| (format!("{}/x{at:05}", domain()), "v".into()),
+        |at| (format!("x{at:05}.{}/{}", domain(), "d".repeat(63)), "v".into()),
+        |at| (format!("{}.x{at:05}.io/d", domain()), "v".into()),
+        |at| (format!("{}/d", domain()), format!("{}{at:05}", "v".repeat(58))),
+        |at| (format!("{}/d", domain()), format!("{at:05}{}", "v".repeat(58))),
+        |_| (format!("{}/d", domain()), "v".repeat(63)),
     ];
     Ok(*input.choose(&kinds)?)
 }
@@ -151,6 +151,18 @@ fn add_keys(input: &mut Unstructured<'_>, asked: &mut Asked) -> Result<()> {
             (key, _) => format!("{key} in (v,w)"),
         };
         entry["allowedNodeSelector"] = json!(words(900, ",", requirement));
+    }
+    if places & 512 != 0
+        && let Some(entry) = entry_of(asked)
+    {
+        entry["forbiddenNodeLabels"] = list(1_000, |at| json!(element(10_000 + at).0));
+    }
+    if places & 1_024 != 0
+        && let Some(entries) = asked.settings.pointer_mut("/placement/namespaces").and_then(Value::as_array_mut)
+    {
+        let selector = |at| format!("k{at} notin (v,w),!{}", element(at).0);
+        let agents = list(500, |at| json!({"name": "team-*", "podSelector": selector(at)}));
+        entries.splice(0..0, agents.as_array().into_iter().flatten().cloned());
     }
     Ok(())
 }

@@ -64,7 +64,7 @@ fn check(
     }
     if size > MOST_WRITTEN {
         let explanation = format!(
-            "the Binding of {pod} brings {} KiB of {}, with what the policy writes, and at most {} KiB are allowed: \
+            "the Binding of {pod} has {} KiB of {}, with those that the policy adds, and at most {} KiB are allowed: \
              otherwise the Pod could not be changed any more; remove some from the Binding",
             size.div_ceil(1024),
             kind.member(),

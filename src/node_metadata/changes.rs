@@ -109,7 +109,7 @@ impl<'a, 'p> Changes<'a, 'p> {
             }
         }
         self.goal = Goal::Values(goal);
-        self.warning = Some(format!("they say again what Node {} says", quote(node)));
+        self.warning = Some(format!("they are set to the values of Node {}", quote(node)));
     }
 
     /// Returns whether a managed key of an entry with `default` or `required` is missing.
@@ -132,10 +132,10 @@ impl<'a, 'p> Changes<'a, 'p> {
     /// # Errors
     /// There is such a label, with another value than the policy writes.
     pub fn reject_label_of_owned(&self, pod: &ObjectName) -> Result<(), Rejection> {
-        let Some(key) = self.overwritten(TargetKind::Label).next() else { return Ok(()) };
+        let Some((key, _)) = self.overwritten(TargetKind::Label).next() else { return Ok(()) };
         let explanation = format!(
-            "{pod} brings the label {}, which only the policy writes (nodeMetadata.protect is true), and its controller \
-             may select Pods by it; remove the label from the controller's Pod template",
+            "{pod} has the label {}, which only the policy may set (nodeMetadata.protect is true), and its controller \
+             might select Pods by it; remove the label from the controller's Pod template",
             shorten(key)
         );
         let cause = Cause {
@@ -153,42 +153,49 @@ impl<'a, 'p> Changes<'a, 'p> {
     /// The metadata can't be read.
     pub fn apply(self, review: &mut Review<'a>) -> Result<(), Rejection> {
         self.warn(review);
+        let adds_missing = self.has_room_for_missing(review).within("object")?;
         for kind in KINDS {
-            let Some(goal) = self.goal_of(kind) else { break };
-            let kept = |key: &str, value: &str| match goal.get(key) {
-                Some(own) => own == value,
-                None => !self.propagations.manages(kind, key),
+            let kept = |key: &str, value: &str| match self.goal_of(kind).map(|goal| goal.get(key)) {
+                Some(Some(own)) => own == value,
+                Some(None) => !self.propagations.manages(kind, key),
+                None => true,
             };
-            let written: Vec<(&str, &str)> = self.written(kind).collect();
-            if !written.is_empty() || self.overwritten(kind).next().is_some() {
-                write(written, kind, &kept, review)?;
+            let mut written: Vec<(&str, &str)> = self.written(kind).collect();
+            written.extend(self.missing.of(kind).iter().filter(|_| adds_missing));
+            if kind == TargetKind::Annotation && !written.is_empty() {
+                let size_of_kept = size_of(&review.object, &kept).within("object")?;
+                give_up_what_is_too_much(&mut written, size_of_kept, &mut review.decision);
             }
-        }
-        self.apply_missing(review)
-    }
-
-    /// Adds the missing keys, with a warning instead if the object would become too large. What the policy adds by itself
-    /// never rejects an update.
-    fn apply_missing(&self, review: &mut Review<'a>) -> Result<(), Rejection> {
-        let mut size = 0;
-        for kind in KINDS {
-            size += size_to_add(self.missing.of(kind), kind, &review.object).within("object")?;
-        }
-        if size == 0 {
-            return Ok(());
-        }
-        if review.object.size_above(LARGEST_OBJECT.saturating_sub(size)).is_some() {
-            let keys: Vec<&str> = KINDS.iter().flat_map(|kind| self.missing.of(*kind).keys()).collect();
-            review.decision.warn(&not_written("Pod", LARGEST_OBJECT, &keys));
-            return Ok(());
-        }
-        for kind in KINDS {
-            let written: Vec<(&str, &str)> = self.missing.of(kind).iter().collect();
-            if !written.is_empty() {
-                write(written, kind, &|_, _| true, review)?;
+            if written.is_empty() && self.overwritten(kind).next().is_none() {
+                continue;
             }
+            let metadata = review.object.object_mut("metadata").within("object")?;
+            metadata.rewrite(kind.member(), &kept, &mut written.into_iter()).within("object.metadata")?;
+            review.is_changed = true;
         }
         Ok(())
+    }
+
+    /// Returns whether the object stays small enough with the missing keys, and warns if it does not. What the policy
+    /// adds by itself never rejects an update.
+    fn has_room_for_missing(&self, review: &mut Review<'a>) -> Result<bool, ReadError> {
+        let missing: Vec<&str> = KINDS.iter().flat_map(|kind| self.missing.of(*kind).keys()).collect();
+        if missing.is_empty() {
+            return Ok(true);
+        }
+        let mut limit = LARGEST_OBJECT;
+        for kind in KINDS {
+            let member = review.object.object("metadata")?.is_some_and(|own| own.member(kind.member()).is_some());
+            let added = self.written(kind).chain(self.missing.of(kind).iter());
+            limit += json_size(&mut self.overwritten(kind));
+            limit = limit.saturating_sub(json_size(&mut added.into_iter()));
+            limit -= if member { 0 } else { r#""":{},"#.len() + kind.member().len() };
+        }
+        let has_room = review.object.size_above(limit).is_none();
+        if !has_room {
+            review.decision.warn(&not_written("Pod", LARGEST_OBJECT, &missing));
+        }
+        Ok(has_room)
     }
 
     /// Returns the managed labels or annotations to be stored, or `None` if they stay as they were submitted.
@@ -200,13 +207,11 @@ impl<'a, 'p> Changes<'a, 'p> {
         }
     }
 
-    /// Returns the submitted keys that are removed or get another value.
-    fn overwritten(&self, kind: TargetKind) -> impl Iterator<Item = &str> {
-        let submitted = self.goal_of(kind).into_iter().flat_map(move |goal| {
-            let submitted = self.submitted.of(kind).iter();
-            submitted.filter(|(key, value)| goal.get(key) != Some(value))
-        });
-        submitted.map(|(key, _)| key)
+    /// Returns the submitted keys that are removed or get another value, with the submitted values.
+    fn overwritten(&self, kind: TargetKind) -> impl Iterator<Item = (&str, &str)> {
+        let goal = self.goal_of(kind);
+        let submitted = self.submitted.of(kind).iter();
+        submitted.filter(move |(key, value)| goal.is_some_and(|goal| goal.get(key) != Some(value)))
     }
 
     /// Returns the keys that are added or get another value, with their values.
@@ -222,46 +227,22 @@ impl<'a, 'p> Changes<'a, 'p> {
         let mut keys: Vec<&str> = Vec::new();
         for kind in KINDS {
             let (submitted, old) = (self.submitted.of(kind), self.old.of(kind));
-            let changed = |key: &&str| submitted.get(key) != old.get(key);
+            let changed = |(key, _): &(&str, &str)| submitted.get(key) != old.get(key);
             let mut own = BTreeSet::new();
-            own.extend(self.overwritten(kind).filter(changed).take(MOST_NAMED));
-            own.extend(self.written(kind).map(|(key, _)| key).filter(changed).take(MOST_NAMED));
+            own.extend(self.overwritten(kind).filter(changed).map(|(key, _)| key).take(MOST_NAMED));
+            own.extend(self.written(kind).filter(changed).map(|(key, _)| key).take(MOST_NAMED));
             keys.extend(own);
         }
         if !keys.is_empty() {
-            review.decision.warn(&format!("only the policy writes these keys, {warning}: {}", listed(&keys)));
+            review.decision.warn(&format!("only the policy may set these keys, {warning}: {}", listed(&keys)));
         }
     }
 }
 
-/// Replaces the labels, or the annotations, of the object by those that are `kept` and those that are `written`.
-fn write(
-    mut written: Vec<(&str, &str)>,
-    kind: TargetKind,
-    kept: &dyn Fn(&str, &str) -> bool,
-    review: &mut Review<'_>,
-) -> Result<(), Rejection> {
-    if kind == TargetKind::Annotation && !written.is_empty() {
-        let size_of_kept = size_of(&review.object, kept).within("object")?;
-        give_up_what_is_too_much(&mut written, size_of_kept, &mut review.decision);
-    }
-    let metadata = review.object.object_mut("metadata").within("object")?;
-    metadata.rewrite(kind.member(), kept, &mut written.into_iter()).within("object.metadata")?;
-    review.is_changed = true;
-    Ok(())
-}
-
-/// Returns the number of bytes that `object` grows by if `pairs` are added.
-fn size_to_add(pairs: &Pairs<'_>, kind: TargetKind, object: &RawObject<'_>) -> Result<usize, ReadError> {
-    if pairs.is_empty() {
-        return Ok(0);
-    }
-    let has_some = object.object("metadata")?.is_some_and(|metadata| metadata.member(kind.member()).is_some());
-    let mut size = if has_some { 0 } else { r#""":{},"#.len() + kind.member().len() };
-    for (key, value) in pairs.iter() {
-        size += Raw::written(&key)?.size() + Raw::written(&value)?.size() + ":,".len();
-    }
-    Ok(size)
+/// Returns the size of `pairs` as the API server writes them.
+fn json_size(pairs: &mut dyn Iterator<Item = (&str, &str)>) -> usize {
+    let size = |text: &str| Raw::written(text).map_or(0, |text| text.size());
+    pairs.map(|(key, value)| size(key) + size(value) + ":,".len()).sum()
 }
 
 /// Removes annotations from those to be written, the last first, until the API server accepts their size.
@@ -313,8 +294,8 @@ pub fn check_annotations(
         return Ok(());
     }
     let explanation = format!(
-        "{name} has {} KiB of annotations beside those that its Binding is sure to overwrite, and at most {} KiB leave room \
-         for what that brings: {} KiB of the {} KiB that the API server allows; make them smaller",
+        "{name} has {} KiB of annotations; at most {} KiB are allowed, so that the {} KiB that can be added when it is \
+         bound fit into the API server's limit of {} KiB; make them smaller",
         size.div_ceil(1024),
         MOST_OF_OTHERS / 1024,
         MOST_WRITTEN / 1024,

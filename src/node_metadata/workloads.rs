@@ -23,7 +23,7 @@ pub fn reject_managed(propagations: &Propagations<'_>, review: &Review<'_>) -> R
     let Some(key) = first_managed(propagations, review).within("object")? else { return Ok(()) };
     let explanation = format!(
         "{} selects its Pods by the label {}, which this policy writes when a Pod is bound (nodeMetadata.propagate): it \
-         would lose its Pods or get others, and create Pods for ever; select by another label",
+         would lose its Pods or get others, and create Pods forever; select by another label",
         review.name,
         shorten(&key)
     );

@@ -126,19 +126,16 @@ fn validate(rules: &Rules<'_>, node: &NodeLookup<'_>, target: &NodeName, pod: &O
              it to another node"
         );
         let cause = Cause {
-            kind: CauseKind::NodeName,
-            setting: source.setting(),
-            annotation: source.annotation(),
             taint: Some(taint.to_string()),
             detail: Some(Node::taint_as_text(taint)),
-            ..Cause::default()
+            ..Cause::at(CauseKind::NodeName, source)
         };
         return Err(Rejection::forbidden(cause, explanation));
     }
     Ok(())
 }
 
-/// Why no Pod of the namespace may tolerate `taint` of `node`; nothing, if one may.
+/// Returns why no Pod of the namespace may tolerate `taint` of `node`, or nothing if one may.
 fn objection_to<'r>(taint: &Taint, node: &Node<'_>, rules: &'r TolerationRules<'_>) -> Option<Objection<'r>> {
     if rules.defaults_of_settings.tolerates(taint) || is_for_resource(taint, node, rules) {
         return None;
@@ -154,7 +151,7 @@ fn objection_to<'r>(taint: &Taint, node: &Node<'_>, rules: &'r TolerationRules<'
     })
 }
 
-/// Whether a Pod would get a toleration of `taint` for requesting a resource that `node` has.
+/// Returns whether a Pod would get a toleration of `taint` for requesting a resource that `node` has.
 fn is_for_resource(taint: &Taint, node: &Node<'_>, rules: &TolerationRules<'_>) -> bool {
     let toleration = Toleration::exists(&taint.key, NO_SCHEDULE);
     rules.tolerate_extended_resources
@@ -164,7 +161,7 @@ fn is_for_resource(taint: &Taint, node: &Node<'_>, rules: &TolerationRules<'_>) 
         && node.has_resource(&taint.key)
 }
 
-/// The node that a Binding is to; nothing, if its target is no Node or has no name.
+/// Returns the node that a Binding is to, or nothing if its target is no Node or has no name.
 ///
 /// # Errors
 /// The target can't be read.

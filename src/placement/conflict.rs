@@ -64,18 +64,16 @@ fn pair_rejection(
         )
     };
     let cause = Cause {
-        kind: if is_of_class { CauseKind::RuntimeClass } else { CauseKind::Requests },
-        setting: source.setting(),
-        annotation: source.annotation(),
         label: Some(key.to_owned()),
         required: Some(requirement.to_string()),
         requested: Some(format!("{key}={value}")),
-        ..Cause::default()
+        ..Cause::at(if is_of_class { CauseKind::RuntimeClass } else { CauseKind::Requests }, *source)
     };
     Rejection::with_sentence(SELECTOR_CONFLICT, cause, explanation)
 }
 
-/// Terms are ORed, so all that could match must be lost. A term that never could match a node is ignored.
+/// Rejects a Pod if all of its terms that could match a node are lost. Terms are ORed, and one that never could match
+/// is ignored.
 fn validate_terms(
     terms: &[Term],
     node_selector: &Pairs<'_>,

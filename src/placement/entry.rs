@@ -53,12 +53,12 @@ pub struct MatchedEntry<'s> {
 }
 
 impl<'s> CandidateEntries<'s> {
-    /// The entries of `settings` that may hold for `namespace`.
+    /// Returns the entries of `settings` whose name fits `namespace`.
     pub fn new(settings: &'s Placement, namespace: &'s str) -> Self {
         Self { settings, namespace, has_name: true, entries: entries_for(settings, namespace, true) }
     }
 
-    /// The entries that hold for a Namespace that has no name yet, only the beginning of one: those by labels, and by
+    /// Returns the entries for a Namespace that has no name yet, only the beginning of one: those by labels, and by
     /// `*`. Those by other names match none; what stands after one may not be what will hold, so that it validates
     /// nothing.
     pub fn for_any_name(settings: &'s Placement, beginning: &'s str) -> Self {
@@ -96,7 +96,7 @@ impl<'s> CandidateEntries<'s> {
         Ok(NamespaceEntries { settings, namespace, has_name, found, entries })
     }
 
-    /// Whether one of them may say what Pods may or must not tolerate, or an annotation.
+    /// Returns whether one of them may say what Pods may or must not tolerate, or an annotation.
     pub fn may_validate_tolerations(&self) -> bool {
         self.settings.honors_toleration_annotations() || self.entries.iter().any(|at| at.entry.validates_tolerations())
     }
@@ -123,7 +123,7 @@ fn entries_for<'s>(settings: &'s Placement, namespace: &str, has_name: bool) -> 
     entries
 }
 
-/// What the entry asks of the labels of its Namespaces, and this one does not have.
+/// Returns the first requirement of the entry's namespaceSelector that the namespace does not meet.
 ///
 /// # Errors
 /// The namespaceSelector can't be read.
@@ -185,8 +185,7 @@ impl<'s> NamespaceEntries<'s> {
 }
 
 impl<'s> MatchedEntry<'s> {
-    /// Whether whitelists and forbidden tolerations do not apply to a user. What follows: `NodeRules::new`, and
-    /// `TolerationRules`' constructors.
+    /// Returns whether a user may request everything: see `Rules::for_request`.
     pub fn exempts(&self, user: &User) -> bool {
         user.is_among(&self.settings.exempt_usernames)
     }
@@ -212,8 +211,8 @@ impl<'s> MatchedEntry<'s> {
         severity.answer(verdict.map_err(|rejection| rejection.in_namespace(self.namespace)), decision)
     }
 
-    /// The node selectors of the namespace, as they are written, in order: what its entry requires; and with it its
-    /// annotations or, if there are none, the default of the entry or of the cluster.
+    /// Returns the node selectors of the namespace, as they are written, in order: what its entry requires; and with it
+    /// its annotations or, if there are none, the default of the entry or of the cluster.
     ///
     /// Upstream: `getNodeSelectorMap` of the `PodNodeSelector` plugin.
     pub fn node_selectors(&self) -> Vec<(Source<'s>, &str)> {
@@ -236,7 +235,7 @@ impl<'s> MatchedEntry<'s> {
         selectors
     }
 
-    /// The node selector `text`, which stands at `source`, with its references filled in.
+    /// Returns the node selector `text`, which stands at `source`, with its references filled in.
     ///
     /// # Errors
     /// The Namespace lacks a label, or its value does not fit there; the annotation is malformed; the settings have a
@@ -253,7 +252,7 @@ impl<'s> MatchedEntry<'s> {
         }
     }
 
-    /// A toleration of a list at `source`, with the references in its value filled in.
+    /// Returns a toleration of a list at `source`, with the references in its value filled in.
     ///
     /// # Errors
     /// The Namespace lacks a label, or its value does not fit there.
@@ -319,7 +318,7 @@ fn unresolved(source: Source<'_>, label: &str, required: Option<String>, explana
 fn bounded_selector(text: &str) -> Result<Selector, String> {
     let mut selector = selector::parse(text)?;
     if selector.requirements().len() > MOST_REQUIREMENTS || selector.count_values() > MOST_VALUES {
-        selector = Selector::new(selector::distinct(selector.requirements().to_vec(), |own| own));
+        selector = selector.without_repeats();
     }
     let (requirements, values) = (selector.requirements().len(), selector.count_values());
     if requirements > MOST_REQUIREMENTS {
@@ -331,7 +330,7 @@ fn bounded_selector(text: &str) -> Result<Selector, String> {
     Ok(selector)
 }
 
-/// `what` an annotation of a Namespace holds, as `parse` reads its `text`.
+/// Returns `what` an annotation of a Namespace holds, as `parse` reads its `text`.
 ///
 /// # Errors
 /// It is malformed, or longer than `longest` bytes.

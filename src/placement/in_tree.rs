@@ -4,8 +4,8 @@
 use super::conflict::SELECTOR_CONFLICT;
 use super::entry::read_annotation;
 use super::node_affinity::NODE_SELECTOR;
+use super::requests::NOT_ALLOWED;
 use super::subject::SPEC;
-use super::whitelist::NOT_ALLOWED;
 use crate::decision::{Cause, CauseKind, Rejection};
 use crate::json::{Pairs, Within};
 use crate::review::Review;
@@ -13,7 +13,8 @@ use crate::selector::{Selector, Whitelist, parse_pairs, read_pairs};
 use crate::settings::placement::{CLUSTER_DEFAULT_NODE_SELECTOR, IN_TREE_ANNOTATION};
 use crate::settings::{PodNodeSelectorPluginConfig, SettingsError, Source};
 
-/// What is added to Pods of `namespace`, as it is written: its annotation, or what the configuration has as default.
+/// Returns what is added to Pods of `namespace`, as it is written: its annotation, or what the configuration has as
+/// default.
 pub fn demanded<'s, 't>(
     config: &'t PodNodeSelectorPluginConfig,
     namespace: &'s str,
@@ -25,8 +26,8 @@ pub fn demanded<'s, 't>(
     }
 }
 
-/// What the configuration has under `key`, as it is written; empty, if that is nothing. Under the name of a namespace
-/// it has what Pods there may ask for.
+/// Returns what the configuration has under `key`, as it is written, empty if that is nothing. Under the name of a
+/// namespace it has what Pods there may ask for.
 pub fn configured<'s, 't>(config: &'t PodNodeSelectorPluginConfig, key: &'s str) -> (Source<'s>, &'t str) {
     (Source::PluginConfig(key), config.get(key).and_then(Option::as_deref).unwrap_or_default())
 }
@@ -107,14 +108,11 @@ fn rejection(
     required: String,
 ) -> Rejection {
     let cause = Cause {
-        kind: CauseKind::Requests,
-        setting: source.setting(),
-        annotation: source.annotation(),
         namespace: Some(namespace.to_owned()),
         label: Some(key.to_owned()),
         required: Some(required),
         requested: Some(format!("{key}={value}")),
-        ..Cause::default()
+        ..Cause::at(CauseKind::Requests, source)
     };
     Rejection::with_sentence(sentence, cause, "")
 }

@@ -54,15 +54,23 @@ pub fn inject<'r>(
             None => expressions.push(sourced),
         }
     }
-    if expressions.is_empty() {
-        return Ok(added);
+    if !expressions.is_empty() {
+        added.extend(narrow_terms(&mut selection.terms, &expressions, subject)?);
     }
-    // Terms are ORed, so all must be narrowed; a term without expressions and fields matches no node and stays so. What
-    // a term already states is skipped.
-    let has_terms = selection.terms.is_some();
-    let terms = selection.terms.get_or_insert_with(|| vec![Term::default()]);
+    Ok(added)
+}
+
+/// Adds `expressions` to required node affinity, and returns those that some term lacked. Terms are ORed, so all are
+/// narrowed; a term without expressions and fields matches no node and stays so.
+fn narrow_terms<'r>(
+    terms: &mut Option<Vec<Term>>,
+    expressions: &[&SourcedRequirement<'r>],
+    subject: &PodSubject<'_, '_>,
+) -> Result<Vec<SourcedRequirement<'r>>, Rejection> {
+    let has_terms = terms.is_some();
+    let terms = terms.get_or_insert_with(|| vec![Term::default()]);
     let mut size: usize = terms.iter().map(Term::size).sum();
-    let mut is_added = vec![false; expressions.len()];
+    let mut is_lacked = vec![false; expressions.len()];
     // A few are looked for among a term's expressions as they are; many by what they say, as one text each.
     let mut identities = Vec::new();
     if expressions.len() > SHORT_LIST {
@@ -78,8 +86,8 @@ pub fn inject<'r>(
             if is_stated {
                 continue;
             }
-            if let Some(is_added) = is_added.get_mut(position) {
-                *is_added = true;
+            if let Some(is_lacked) = is_lacked.get_mut(position) {
+                *is_lacked = true;
             }
             size += 1 + requirement.values().len();
             if size > MOST_EXPRESSIONS {
@@ -89,12 +97,12 @@ pub fn inject<'r>(
             term.add(requirement);
         }
     }
-    added.extend(expressions.into_iter().zip(is_added).filter(|own| own.1).map(|own| own.0.clone()));
-    Ok(added)
+    let lacked = expressions.iter().zip(is_lacked).filter(|(_, is_lacked)| *is_lacked);
+    Ok(lacked.map(|(own, _)| (*own).clone()).collect())
 }
 
 impl PodMutation<'_, '_> {
-    /// Whether nothing is added.
+    /// Returns whether nothing is added.
     pub const fn is_empty(&self) -> bool {
         self.added.is_empty() && self.tolerations.is_empty() && self.preferences.is_empty()
     }
@@ -134,12 +142,12 @@ impl PodMutation<'_, '_> {
         Ok(())
     }
 
-    /// What is added to nodeSelector and node affinity, as text.
+    /// Returns what is added to nodeSelector and node affinity, as text.
     fn added_to_selection(&self) -> String {
         joined(self.added.iter().map(|demanded| &demanded.requirement), ",")
     }
 
-    /// All of it as text, as the audit log has it.
+    /// Returns all of it as text, as the audit log has it.
     pub fn as_text(&self) -> String {
         let parts = [
             ("node-selector", self.added_to_selection()),

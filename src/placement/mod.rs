@@ -14,8 +14,8 @@
 //! - [`subject`]: a Pod, or the template of Pods, with its RuntimeClass. [`node_affinity`]: what of it decides on which
 //!   nodes it may run.
 //!
-//! One file per rule, in the order in which they are applied: [`conflict`], [`injection`], [`whitelist`],
-//! [`forbidden`], [`tolerations`], [`named_node`], [`preferences`].
+//! One file per rule, in the order in which they are applied: [`conflict`], [`injection`], [`requests`],
+//! [`tolerations`], [`named_node`], [`preferences`].
 //!
 //! One file per kind of request: [`pods`], [`workloads`], [`namespaces`], [`bindings`], and [`nodes`] for the labels
 //! that kubelets give their Nodes. [`in_tree`] does what the in-tree plugin does, with its own configuration.
@@ -23,7 +23,6 @@
 pub mod bindings;
 pub mod conflict;
 pub mod entry;
-pub mod forbidden;
 pub mod in_tree;
 pub mod injection;
 pub mod named_node;
@@ -33,9 +32,9 @@ pub mod node_rules;
 pub mod nodes;
 pub mod pods;
 pub mod preferences;
+pub mod requests;
 pub mod rules;
 pub mod subject;
 pub mod toleration_rules;
 pub mod tolerations;
-pub mod whitelist;
 pub mod workloads;

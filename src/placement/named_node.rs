@@ -8,7 +8,7 @@ use super::tolerations;
 use crate::cluster::{ALLOCATABLE, FieldMasks, LABELS, Node, NodeLookup, TAINTS};
 use crate::decision::{Cause, CauseKind, Rejection};
 use crate::message::{quote, shorten};
-use crate::selector::{self, Selector, Whitelist};
+use crate::selector::{Selector, Whitelist};
 use crate::settings::{OnNodeName, Setting, Source};
 use crate::toleration::{Toleration, is_extended, untolerated};
 
@@ -24,7 +24,7 @@ pub struct NamedNode<'p, 'r> {
     for_resources: Vec<Toleration>,
 }
 
-/// Whether a Pod is held to the node that it names, or may name none: some rule is about its node.
+/// Returns whether a Pod is held to the node that it names, or may name none: some rule is about its node.
 ///
 /// # Errors
 /// The Pod's spec can't be read.
@@ -61,20 +61,25 @@ pub fn validate_naming(
         return Err(unresolved);
     }
     let node_name = subject.node_name()?;
+    let (source, value) = match refusing {
+        Some(allowed) => (allowed.source, "empty"),
+        None => (Source::Placement(Setting::OnNodeName), "Reject"),
+    };
     let explanation = format!(
-        "{} names its node, {}, which namespace {} does not permit (placement.onNodeName is Reject, or \
-         allowedNodeSelector is empty); remove nodeName and let the scheduler choose",
+        "{} names its node, {}, which namespace {} does not permit: {source} is {value}; remove nodeName and let the \
+         scheduler choose",
         subject.name,
         quote(&node_name),
         quote(required.namespace)
     );
-    let setting = refusing.map_or(Source::Placement(Setting::OnNodeName), |allowed| allowed.source).setting();
+    let setting = source.setting();
     let requested = Some(node_name);
     Err(Rejection::forbidden(Cause { kind: CauseKind::NodeName, setting, requested, ..Cause::default() }, explanation))
 }
 
 impl<'p, 'r> NamedNode<'p, 'r> {
-    /// A Pod that was let in, gets this `mutation`, and is held to the node that it names; nothing, if it is not.
+    /// Returns a Pod that was let in, gets this `mutation`, and is held to the node that it names, or nothing if it is
+    /// not.
     ///
     /// # Errors
     /// The Pod's tolerations can't be read, or are too many; its RuntimeClass can't be read.
@@ -96,7 +101,7 @@ impl<'p, 'r> NamedNode<'p, 'r> {
         Ok(Some(Self { subject, mutation, node_name: subject.node_name()?, tolerations, for_resources }))
     }
 
-    /// The fields that are needed of the node.
+    /// Returns the fields that are needed of the node.
     pub fn field_masks(&self) -> FieldMasks {
         let mut masks = FieldMasks::new();
         masks.extend([LABELS, TAINTS].map(str::to_owned));
@@ -194,6 +199,6 @@ impl<'p, 'r> NamedNode<'p, 'r> {
     fn allowed_expressions(&self, whitelist: &Whitelist) -> Selector {
         let expressions = self.mutation.selection.terms.iter().flatten().flat_map(|term| &term.expressions);
         let required = expressions.filter_map(|own| own.requirement.as_ref()).filter(|own| whitelist.demands(own));
-        Selector::new(selector::distinct(required.cloned().collect(), |own| own))
+        Selector::new(required.cloned().collect()).without_repeats()
     }
 }

@@ -62,7 +62,7 @@ fn validate_every_pod(matched: &MatchedEntry<'_>, lookups: &Lookups<'_>) -> Resu
     pods::admit(&subject, &rules).map(drop)
 }
 
-/// Why settings of the entry can't be resolved, each that can't.
+/// Returns, for each setting of the entry that can't be resolved, why it can't.
 fn unresolved(matched: &MatchedEntry<'_>) -> Result<Vec<Rejection>, Rejection> {
     let Some(at) = matched.entry else { return Ok(Vec::new()) };
     // A name that is still to be given is no label that is lacking.
@@ -85,8 +85,8 @@ fn unresolved(matched: &MatchedEntry<'_>) -> Result<Vec<Rejection>, Rejection> {
     Ok(unresolved)
 }
 
-/// Whether an annotation that counts is there; and, in an update, one was changed, or another entry holds now, or its
-/// entry says something else.
+/// Returns whether an annotation that counts is there; and, in an update, one was changed, or another entry holds now,
+/// or its entry says something else.
 fn must_be_validated(matched: &MatchedEntry<'_>, old: Option<&LabelsAndAnnotations<'_>>, is_elsewhere: bool) -> bool {
     let MatchedEntry { settings, found, .. } = matched;
     let mut keys: Vec<&str> = settings.namespace_annotations.0.iter().map(String::as_str).collect();
@@ -99,8 +99,8 @@ fn must_be_validated(matched: &MatchedEntry<'_>, old: Option<&LabelsAndAnnotatio
     is_any_there && (is_elsewhere || old.is_some_and(is_changed))
 }
 
-/// Whether the Namespace, which may have been an `old` one, comes under another entry, or has another value for a label
-/// that its entry refers to.
+/// Returns whether the Namespace, which may have been an `old` one, comes under another entry, or has another value for
+/// a label that its entry refers to.
 fn comes_under_another(matched: &MatchedEntry<'_>, old: Option<&LabelsAndAnnotations<'_>>) -> Result<bool, Rejection> {
     let MatchedEntry { settings, namespace, entry, found, .. } = matched;
     let Some(old) = old else { return Ok(true) };

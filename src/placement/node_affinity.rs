@@ -10,7 +10,9 @@ use serde_json::value::RawValue;
 use crate::json::read::read;
 use crate::json::{Pairs, Raw, RawObject, ReadError, Within};
 use crate::limits::{MOST_EXPRESSIONS, MOST_TERMS};
+use crate::message::quote;
 use crate::selector::{Operator, PossibleValues, Requirement, Selector};
+use crate::settings::OnNodeAffinity;
 
 /// The member of a PodSpec that holds the pairs.
 pub const NODE_SELECTOR: &str = "nodeSelector";
@@ -59,6 +61,15 @@ impl<'a> NodeSelection<'a> {
         }
     }
 
+    /// Returns everything that it selects nodes by, without node affinity that is to be ignored.
+    pub fn requested(&self, on_node_affinity: OnNodeAffinity) -> impl Iterator<Item = Requested<'_>> {
+        let pairs = self.node_selector.iter().map(|(key, value)| Requested::Pair(key, value));
+        let terms = self.terms.as_ref().filter(|_| on_node_affinity == OnNodeAffinity::Check);
+        let expressions = terms.into_iter().flatten().flat_map(|term| &term.expressions).map(Requested::Expression);
+        let fields = terms.into_iter().flatten().flat_map(|term| &term.fields).map(Requested::Field);
+        pairs.chain(expressions).chain(fields)
+    }
+
     /// Adds these pairs to its nodeSelector, where that does not have their keys.
     pub fn add_missing(&mut self, pairs: &BTreeMap<String, String>) {
         for (key, value) in pairs {
@@ -68,7 +79,7 @@ impl<'a> NodeSelection<'a> {
         }
     }
 
-    /// Whether a node with this name, of which `label` tells the labels, is one that the Pod may run on.
+    /// Returns whether a node with this name, of which `label` tells the labels, is one that the Pod may run on.
     ///
     /// Upstream: `RequiredNodeAffinity.Match` of `k8s.io/component-helpers/scheduling/corev1/nodeaffinity`.
     pub fn matches_node<'l>(&self, node: &str, label: impl Fn(&str) -> Option<&'l str>) -> bool {
@@ -77,8 +88,66 @@ impl<'a> NodeSelection<'a> {
     }
 }
 
-/// The terms of required node affinity in `spec`, a PodSpec; nothing, if it has no such affinity. And of what there is
-/// more than is read, if so.
+/// One thing that a Pod selects nodes by.
+#[derive(Clone, Copy, Debug)]
+pub enum Requested<'s> {
+    /// A pair of its nodeSelector.
+    Pair(&'s str, &'s str),
+    /// An expression of its required node affinity on a label.
+    Expression(&'s Expression),
+    /// An expression of its required node affinity on a field.
+    Field(&'s Expression),
+}
+
+impl Requested<'_> {
+    /// Returns the label or field.
+    pub fn key(&self) -> &str {
+        match self {
+            Self::Pair(key, _) => key,
+            Self::Expression(expression) | Self::Field(expression) => &expression.key,
+        }
+    }
+
+    /// Returns how many values it has, and one for itself.
+    pub const fn size(&self) -> usize {
+        match self {
+            Self::Pair(..) => 1,
+            Self::Expression(expression) | Self::Field(expression) => expression.size(),
+        }
+    }
+
+    /// Returns whether it says the same as `requirement`.
+    pub fn is(&self, requirement: &Requirement) -> bool {
+        match self {
+            Self::Pair(key, value) => requirement.key() == *key && requirement.only_value() == Some(value),
+            Self::Expression(expression) => expression.requirement.as_ref().is_some_and(|own| own.same_as(requirement)),
+            Self::Field(_) => false,
+        }
+    }
+
+    /// Returns what messages call it.
+    pub fn words(&self) -> String {
+        let kind = match self {
+            Self::Pair(..) => "",
+            Self::Expression(_) => "node affinity ",
+            Self::Field(_) => "node affinity by matchFields ",
+        };
+        format!("{kind}{}", quote(&self.to_string()))
+    }
+}
+
+impl fmt::Display for Requested<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Pair(key, value) => write!(f, "{key}={value}"),
+            Self::Expression(expression) => expression.fmt(f),
+            Self::Field(expression) => f.write_str(&expression.parts()),
+        }
+    }
+}
+
+/// Returns the terms of required node affinity in `spec`, a PodSpec, or nothing if it has no such affinity; and the
+/// limit that they exceed, if they do.
 ///
 /// # Errors
 /// They can't be read.
@@ -88,8 +157,8 @@ pub fn read_terms(spec: &RawObject<'_>) -> Result<(Option<Vec<Term>>, Option<Too
     Ok((Some(terms), too_many))
 }
 
-/// The elements of the list `key` of a Pod's affinity, as `read` reads one; and how many expressions and values are in
-/// them, if there are not too many.
+/// Returns the elements of the list `key` of a Pod's affinity, as `read` reads one; the number of their expressions and
+/// values; and the limit that they exceed, if they do.
 ///
 /// # Errors
 /// They can't be read.
@@ -110,7 +179,7 @@ pub fn read_list<T>(
     Ok((all, size, too_many(count, size)))
 }
 
-/// Of what there is too much in so many terms, with so many expressions and values in all.
+/// Returns the limit that so many terms exceed, with so many expressions and values in all.
 pub const fn too_many(terms: usize, size: usize) -> Option<TooMany> {
     match (terms, size) {
         (..=MOST_TERMS, ..=MOST_EXPRESSIONS) => None,
@@ -168,7 +237,7 @@ impl Term {
         Ok(Self { read: expressions.len(), expressions, fields })
     }
 
-    /// One that has nothing but these requirements.
+    /// Returns a term that has nothing but these requirements.
     pub fn from_requirements<'r>(requirements: impl IntoIterator<Item = &'r Requirement>) -> Self {
         let expressions = requirements.into_iter().map(Expression::from_requirement).collect();
         Self { expressions, ..Self::default() }
@@ -196,33 +265,33 @@ impl Term {
         Ok(())
     }
 
-    /// Whether anything was added to it.
+    /// Returns whether anything was added to it.
     pub const fn is_added_to(&self) -> bool {
         self.expressions.len() > self.read
     }
 
-    /// Whether the term has neither expressions nor fields, and so matches no node.
+    /// Returns whether the term has neither expressions nor fields, and so matches no node.
     pub const fn is_empty(&self) -> bool {
         self.expressions.is_empty() && self.fields.is_empty()
     }
 
-    /// How many expressions and values it has.
+    /// Returns how many expressions and values it has.
     pub fn size(&self) -> usize {
         self.expressions.iter().chain(&self.fields).map(Expression::size).sum()
     }
 
-    /// The names of the nodes that its fields name.
+    /// Returns the names of the nodes that its fields name.
     pub fn node_names(&self) -> impl Iterator<Item = &str> {
         self.fields.iter().flat_map(|field| &field.values).map(String::as_str)
     }
 
-    /// The first expression that labels don't meet, of which `label` tells the value by key.
+    /// Returns the first expression that labels don't meet, of which `label` tells the value by key.
     pub fn first_unmet<'l>(&self, label: impl Fn(&str) -> Option<&'l str>) -> Option<&Expression> {
         let is_met = |own: &&Expression| own.requirement.as_ref().is_some_and(|it| it.accepts(label(&own.key)));
         self.expressions.iter().find(|own| !is_met(own))
     }
 
-    /// Whether a node with this name, of which `label` tells the labels, matches.
+    /// Returns whether a node with this name, of which `label` tells the labels, matches.
     ///
     /// Upstream: `nodeSelectorTerm.match` of `k8s.io/component-helpers/scheduling/corev1/nodeaffinity`.
     pub fn matches<'l>(&self, node: &str, label: impl Fn(&str) -> Option<&'l str>) -> bool {
@@ -231,7 +300,8 @@ impl Term {
             && self.fields.iter().all(|field| field.matches_field(node))
     }
 
-    /// What the expressions on labels say together; nothing, if the term matches no node, whatever its name and labels.
+    /// Returns what the expressions on labels say together, or nothing if the term matches no node, whatever its name
+    /// and labels.
     pub fn selector(&self) -> Option<Selector> {
         if self.is_empty() {
             return None;
@@ -240,13 +310,13 @@ impl Term {
         requirements.collect::<Option<_>>().map(Selector::new)
     }
 
-    /// Whether the term can match a node, beside this nodeSelector: it does not contradict itself.
+    /// Returns whether the term can match a node, beside this nodeSelector: it does not contradict itself.
     pub fn can_match(&self, node_selector: &Pairs<'_>) -> bool {
         let Some(asked) = self.selector() else { return false };
         labels_of(&asked, node_selector).iter().all(|label| !label.values.is_empty())
     }
 
-    /// What its valid expressions say, each as the [identity](Requirement::identity) of its requirement.
+    /// Returns what its valid expressions say, each as the [identity](Requirement::identity) of its requirement.
     pub fn stated(&self) -> BTreeSet<String> {
         let valid = self.expressions.iter().filter_map(|own| own.requirement.as_ref());
         valid.map(Requirement::identity).collect()
@@ -281,7 +351,7 @@ impl Expression {
         Ok(Self { key, operator, values, requirement })
     }
 
-    /// What `requirement` demands, as node affinity has it.
+    /// Returns what `requirement` demands, as node affinity has it.
     fn from_requirement(requirement: &Requirement) -> Self {
         Self {
             key: requirement.key().to_owned(),
@@ -296,7 +366,7 @@ impl Expression {
         1 + self.values.len()
     }
 
-    /// As it was written.
+    /// Returns its parts as they were written.
     pub fn parts(&self) -> String {
         format!("{} {} ({})", self.key, self.operator, self.values.join(","))
     }
@@ -322,7 +392,7 @@ pub struct Label<'s> {
     pub values: PossibleValues<'s>,
 }
 
-/// What `selector` says of labels, by key, beside this nodeSelector.
+/// Returns what `selector` says of labels, by key, beside this nodeSelector.
 pub fn labels_of<'s>(selector: &'s Selector, node_selector: &'s Pairs<'_>) -> Vec<Label<'s>> {
     let mut labels = Vec::new();
     for requirements in selector.by_label() {
@@ -337,7 +407,7 @@ pub fn labels_of<'s>(selector: &'s Selector, node_selector: &'s Pairs<'_>) -> Ve
 }
 
 impl fmt::Display for Expression {
-    /// As in a selector, or its parts if it is none.
+    /// Writes it as in a selector, or its parts if it is none.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.requirement {
             Some(requirement) => requirement.fmt(f),
@@ -356,13 +426,13 @@ const OPERATORS: [(Operator, &str); 6] = [
     (Operator::LessThan, "Lt"),
 ];
 
-/// What node affinity, and a `LabelSelector`, call an operator.
+/// Returns the name of an operator in node affinity, and in a `LabelSelector`.
 pub fn name_of(operator: Operator) -> &'static str {
     let known = OPERATORS.iter().find(|(own, _)| *own == operator.as_set());
     known.map(|(_, name)| *name).unwrap_or_default()
 }
 
-/// The operator that they call so.
+/// Returns the operator of this name.
 pub fn operator_named(name: &str) -> Option<Operator> {
     OPERATORS.iter().find(|(_, own)| *own == name).map(|(operator, _)| *operator)
 }

@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use super::entry::MatchedEntry;
-use super::forbidden::HOSTNAME;
 use super::node_affinity::{NodeSelection, Term};
+use super::requests::HOSTNAME;
 use super::rules::Mode;
 use crate::cluster::Node;
 use crate::decision::{Cause, CauseKind, Rejection};
@@ -212,7 +212,9 @@ impl<'s> RequiredNodes<'s> {
                 }
             }
         }
-        let requirements = selector::distinct(requirements, |own| &own.requirement);
+        let all: Vec<&Requirement> = requirements.iter().map(|own: &SourcedRequirement<'_>| &own.requirement).collect();
+        let mut is_new = selector::are_new(&all).into_iter();
+        requirements.retain(|_| is_new.next() == Some(true));
         let required = Self { namespace: matched.namespace, requirements };
         // Where nothing meets all that is required of a label, no Pod could run, whatever it requests.
         if let Some([first, ..]) = required.as_one_selector().contradiction() {
@@ -244,14 +246,11 @@ impl<'s> RequiredNodes<'s> {
             let required = shorten(&requirement.to_string());
             let explanation = format!("{what} {source} demands {required}, which the node does not meet; {remedy}");
             let cause = Cause {
-                kind: CauseKind::NodeName,
-                setting: source.setting(),
-                annotation: source.annotation(),
                 label: Some(key.to_owned()),
                 required: Some(requirement.to_string()),
                 requested: Some(node.name.as_str().to_owned()),
                 detail: Some(node.label_as_text(key)),
-                ..Cause::default()
+                ..Cause::at(CauseKind::NodeName, *source)
             };
             return Err(Rejection::forbidden(cause, explanation));
         }

@@ -63,7 +63,7 @@ pub fn validate(review: &mut Review<'_>, settings: &Placement) -> Result<(), Rej
     Err(Rejection::forbidden(cause, explanation))
 }
 
-/// Every node label that a selector of the settings names.
+/// Returns every node label that a selector of the settings names.
 fn selected_labels(settings: &Placement) -> Result<BTreeSet<String>, SettingsError> {
     let cluster_default = Source::Placement(Setting::ClusterDefaultNodeSelector);
     let cluster_default = settings.cluster_default_node_selector.iter().map(|text| (cluster_default, text));

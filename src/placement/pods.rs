@@ -9,7 +9,7 @@ use super::named_node::{self, NamedNode};
 use super::node_affinity::{NODE_SELECTOR, NodeSelection, REQUIRED_AFFINITY, read_terms};
 use super::rules::{Mode, Rules, Severity};
 use super::subject::{PodSubject, RuntimeClass, SPEC};
-use super::{conflict, forbidden, preferences, tolerations, whitelist};
+use super::{conflict, preferences, requests, tolerations};
 use crate::cluster::{FieldMasks, NodeLookup, NodeName};
 use crate::decision::Rejection;
 use crate::json::{RawObject, Within};
@@ -85,8 +85,7 @@ pub fn admit<'p, 'r>(subject: &PodSubject<'_, 'p>, rules: &'r Rules<'r>) -> Resu
     conflict::validate(&merged, &required, subject)?;
     let mut selection = own;
     let added = injection::inject(&mut selection, &required, subject)?;
-    whitelist::validate(&selection, &added, subject, &rules.nodes)?;
-    forbidden::validate(&selection, &added, subject, &rules.nodes)?;
+    requests::validate(&selection, &added, subject, &rules.nodes)?;
     let tolerations = tolerations::admit(subject, &rules.tolerations)?;
     named_node::validate_naming(subject, rules, &required)?;
     Ok(PodMutation { added, selection, tolerations, preferences: Vec::new(), rules, required })
@@ -159,8 +158,7 @@ impl Changes {
         if self.selects {
             let own = read_selection(subject, rules)?;
             conflict::validate(&own, &rules.nodes.that_hold(&own, true), subject)?;
-            whitelist::validate(&own, &[], subject, &rules.nodes)?;
-            forbidden::validate(&own, &[], subject, &rules.nodes)?;
+            requests::validate(&own, &[], subject, &rules.nodes)?;
         }
         if rules.tolerations.validates_anything() {
             tolerations::validate_new(&self.tolerations?, subject, &rules.tolerations)?;

@@ -28,8 +28,8 @@ pub struct Preference {
     identity: Option<String>,
 }
 
-/// What the entry prefers and the Pod does not; nothing, if the Pod names its node. What can't be resolved is left out,
-/// with a warning.
+/// Returns what the entry prefers and the Pod does not, or nothing if the Pod names its node. What can't be resolved is
+/// left out, with a warning.
 ///
 /// # Errors
 /// The Pod's preferences can't be read, or there are too many; or the settings have a mistake.
@@ -90,7 +90,7 @@ pub fn write(preferences: &[Preference], spec: &mut RawObject<'_>) -> Result<(),
     Ok(())
 }
 
-/// `preferences`, as the audit log has them.
+/// Returns `preferences`, as the audit log has them.
 pub fn as_text(preferences: &[Preference]) -> String {
     joined(preferences.iter().filter_map(|own| own.term.selector()), "; ")
 }

@@ -94,16 +94,18 @@ impl Severity {
     /// # Errors
     /// The rejection.
     pub fn answer<T>(self, verdict: Result<T, Rejection>, decision: &mut Decision<'_>) -> Result<Option<T>, Rejection> {
-        match (self, verdict) {
-            (Self::WouldBe, Err(rejection)) if rejection.is_forbidden() => {
-                decision.would_reject(&rejection);
-                Ok(None)
-            }
-            (Self::WarnInstead, Err(rejection)) if !rejection.is_bad_request() => {
-                decision.warn_instead(&rejection);
-                Ok(None)
-            }
-            (_, verdict) => verdict.map(Some),
+        match verdict {
+            Ok(value) => Ok(Some(value)),
+            Err(rejection) => self.report(rejection, decision).map(|()| None),
         }
+    }
+
+    fn report(self, rejection: Rejection, decision: &mut Decision<'_>) -> Result<(), Rejection> {
+        match self {
+            Self::WouldBe if rejection.is_forbidden() => decision.would_reject(&rejection),
+            Self::WarnInstead if !rejection.is_bad_request() => decision.warn_instead(&rejection),
+            _ => return Err(rejection),
+        }
+        Ok(())
     }
 }

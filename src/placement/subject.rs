@@ -31,7 +31,7 @@ pub struct PodSubject<'p, 'a> {
 }
 
 impl<'a> PodSubject<'_, 'a> {
-    /// Its nodeSelector.
+    /// Returns its nodeSelector.
     ///
     /// # Errors
     /// It can't be read.
@@ -39,7 +39,7 @@ impl<'a> PodSubject<'_, 'a> {
         Ok(self.spec.get(NODE_SELECTOR).within(self.path)?.unwrap_or_default())
     }
 
-    /// The node that it names; empty, if it names none.
+    /// Returns the node that it names, empty if it names none.
     ///
     /// # Errors
     /// The spec can't be read.
@@ -47,7 +47,7 @@ impl<'a> PodSubject<'_, 'a> {
         self.spec.string("nodeName").within(self.path)
     }
 
-    /// Whether it is a template.
+    /// Returns whether it is a template.
     pub const fn is_template(&self) -> bool {
         matches!(self.name, ObjectName::TemplateOf(..))
     }
@@ -57,12 +57,13 @@ impl<'a> PodSubject<'_, 'a> {
         self.user == Some(&User::AuditScanner)
     }
 
-    /// Whether it is a Pod that the DaemonSet controller made, which pins its Pods to their nodes by `matchFields`.
+    /// Returns whether it is a Pod that the DaemonSet controller made, which pins its Pods to their nodes by
+    /// `matchFields`.
     pub const fn is_pinned(&self) -> bool {
         self.is_of_daemon_set && !self.is_template()
     }
 
-    /// The rejection of one that has more than `most` of something in `field` of its PodSpec.
+    /// Returns the rejection of one that has more than `most` of something in `field` of its PodSpec.
     pub fn too_many(&self, most: usize, what: &str, field: &str) -> Rejection {
         Rejection::too_many(self.name, most, what, &format!("{}.{field}", self.path))
     }
@@ -88,7 +89,7 @@ pub struct RuntimeClass<'c> {
 }
 
 impl<'c> RuntimeClass<'c> {
-    /// The RuntimeClass that `spec` names, where `settings` say that it is to be looked up.
+    /// Returns the RuntimeClass that `spec` names, where `settings` say that it is to be looked up.
     ///
     /// # Errors
     /// The spec can't be read.
@@ -100,7 +101,7 @@ impl<'c> RuntimeClass<'c> {
         Ok(Self { name, lookups, scheduling: OnceCell::new() })
     }
 
-    /// What it brings to Pods.
+    /// Returns what it brings to Pods.
     ///
     /// # Errors
     /// It can't be read.
@@ -115,7 +116,7 @@ impl<'c> RuntimeClass<'c> {
         Ok(self.scheduling.get_or_init(|| scheduling))
     }
 
-    /// Whether it brings the pair `key=value`, as far as some rule has asked for it.
+    /// Returns whether it brings the pair `key=value`, as far as some rule has asked for it.
     pub fn is_known_to_bring(&self, key: &str, value: &str) -> bool {
         self.scheduling.get().is_some_and(|scheduling| scheduling.selects(key, value))
     }

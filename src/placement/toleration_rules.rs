@@ -89,8 +89,8 @@ impl<'s> TolerationRules<'s> {
         Self { allowed: Vec::new(), forbidden: None, ..self }
     }
 
-    /// What `validate_settings` refuses where it can tell, and here where references are filled in. What can't be
-    /// filled in may forbid any value of its key.
+    /// Returns what `validate_settings` refuses where it can tell, and here where references are filled in. What can't
+    /// be filled in may forbid any value of its key.
     fn reject_forbidden_defaults(&self) -> Result<(), Rejection> {
         let (Some(forbidden), Some(defaults)) = (&self.forbidden, &self.defaults) else { return Ok(()) };
         let is_forbidden = |default: &&Toleration| forbidden.tolerations.first_overlapping(default).is_some();
@@ -111,13 +111,13 @@ impl<'s> TolerationRules<'s> {
         Err(Rejection::forbidden(cause, explanation))
     }
 
-    /// Whether anything may or must not be tolerated.
+    /// Returns whether anything may or must not be tolerated.
     pub fn validates_anything(&self) -> bool {
         let forbids = self.forbidden.as_ref().is_some_and(|forbidden| !forbidden.tolerations.is_empty());
         forbids || !self.allowed.is_empty()
     }
 
-    /// Why no Pod of the namespace may have `toleration` of its own accord; nothing, if it may.
+    /// Returns why no Pod of the namespace may have `toleration` of its own accord, or nothing if it may.
     pub fn objection_to(&self, toleration: &Toleration) -> Option<Objection<'_>> {
         if self.defaults_of_settings.has_same(toleration) {
             return None;
@@ -129,7 +129,7 @@ impl<'s> TolerationRules<'s> {
         Some(Objection { list, forbidding: None })
     }
 
-    /// What forbids `toleration`. Everything is forbidden where nobody knows what is.
+    /// Returns what forbids `toleration`. Everything is forbidden where nobody knows what is.
     pub fn prohibition_of(&self, toleration: &Toleration) -> Option<Objection<'_>> {
         let list = self.forbidden.as_ref()?;
         let forbidding = match list.unresolved {
@@ -139,7 +139,7 @@ impl<'s> TolerationRules<'s> {
         Some(Objection { list, forbidding: Some(forbidding?) })
     }
 
-    /// Whether anything is added, or validated.
+    /// Returns whether anything is added, or validated.
     pub fn is_empty(&self) -> bool {
         self.defaults.is_none() && !self.validates_anything() && !self.tolerate_extended_resources
     }
@@ -164,8 +164,8 @@ impl<'s> TolerationList<'s> {
         Some(Self { tolerations: Tolerations::new(filled), source, unresolved: None })
     }
 
-    /// Forbidden tolerations, `list` of the settings. Keys and effects can't hold references: a toleration that can't
-    /// be filled in may be meant for every value of its key.
+    /// Reads `list` of the settings as forbidden tolerations. Keys and effects can't hold references: a toleration that
+    /// can't be filled in may be meant for every value of its key.
     fn read_forbidden(
         list: &'s [Toleration],
         source: Source<'s>,
@@ -184,7 +184,7 @@ impl<'s> TolerationList<'s> {
         Some(Self { tolerations: Tolerations::new(every_meant), ..forbidden })
     }
 
-    /// What the annotation `key` holds, if it is there.
+    /// Returns what the annotation `key` holds, if it is there.
     fn in_annotation(key: &'s str, matched: &MatchedEntry<'s>) -> Result<Option<Self>, Rejection> {
         let Some(text) = matched.found.annotations.get(key) else { return Ok(None) };
         let source = Source::Annotation { key, namespace: matched.namespace };

@@ -54,7 +54,7 @@ pub fn write(added: &[Toleration], spec: &mut RawObject<'_>) -> Result<(), ReadE
     Ok(())
 }
 
-/// The tolerations that a Pod has, in order.
+/// Returns the tolerations that a Pod has, in order.
 ///
 /// # Errors
 /// They can't be read, or there are too many.
@@ -63,7 +63,8 @@ pub fn of_pod(subject: &PodSubject<'_, '_>) -> Result<Vec<Toleration>, Rejection
     if has_more { Err(too_many_tolerations(subject)) } else { Ok(tolerations) }
 }
 
-/// Those of an updated Pod that `old_spec` does not have; of that, those beyond the bound don't count.
+/// Returns the tolerations of an updated Pod that `old_spec` does not have. Those of `old_spec` beyond the bound don't
+/// count.
 ///
 /// # Errors
 /// They can't be read, or there are too many.
@@ -79,7 +80,7 @@ pub fn new_of_pod(subject: &PodSubject<'_, '_>, old_spec: &RawObject<'_>) -> Res
     Ok(new)
 }
 
-/// The first tolerations of `spec`, a PodSpec, and whether there are more.
+/// Returns the first tolerations of `spec`, a PodSpec, and whether there are more.
 fn read(spec: &RawObject<'_>) -> Result<(Vec<Toleration>, bool), ReadError> {
     // `null` is one without anything, as in Go.
     let list = spec.first::<Option<FromObject<v1::Toleration>>>(TOLERATIONS, MOST_TOLERATIONS)?;
@@ -137,8 +138,8 @@ struct Container {
     resources: Option<Resources>,
 }
 
-/// The tolerations that the Pod gets for the extended resources that its containers request, in byte order; without
-/// those that something forbidden overlaps.
+/// Returns the tolerations that the Pod gets for the extended resources that its containers request, in byte order;
+/// without those that something forbidden overlaps.
 fn for_extended_resources(
     subject: &PodSubject<'_, '_>,
     rules: &TolerationRules<'_>,
@@ -180,7 +181,7 @@ fn for_extended_resources(
     Ok(permitted)
 }
 
-/// Those of `of_extended` that nothing of `own` and `defaults` covers.
+/// Returns those of `of_extended` that nothing of `own` and `defaults` covers.
 fn lacking_of_extended(own: &[Toleration], defaults: &[Toleration], of_extended: Vec<Toleration>) -> Vec<Toleration> {
     let mut covered = BTreeSet::new();
     for Toleration { key, operator, effect, .. } in own.iter().chain(defaults) {
@@ -192,8 +193,8 @@ fn lacking_of_extended(own: &[Toleration], defaults: &[Toleration], of_extended:
     of_extended.into_iter().filter(|toleration| is_lacking(&toleration.key)).collect()
 }
 
-/// Whether the cluster adds `toleration` by itself, to any Pod or, if it is `of_daemon_set`, to one that the DaemonSet
-/// controller makes. Any number of seconds will do: they are configured on the API server.
+/// Returns whether the cluster adds `toleration` by itself, to any Pod or, if it is `of_daemon_set`, to one that the
+/// DaemonSet controller makes. Any number of seconds will do: they are configured on the API server.
 pub fn is_added_by_cluster(toleration: &Toleration, of_daemon_set: bool) -> bool {
     if toleration.operator != EXISTS {
         return false;

@@ -89,7 +89,7 @@ fn complete(review: &mut Review<'_>, settings: &Placement, is_owned: bool, only_
     Ok(())
 }
 
-/// What the template lacks of `mutation`, which are not empty.
+/// Returns what the template lacks of `mutation`, which are not empty.
 fn incomplete(name: &ObjectName, mutation: &PodMutation<'_, '_>) -> Rejection {
     let mut missing = Vec::new();
     for toleration in &mutation.tolerations {
@@ -119,7 +119,7 @@ fn incomplete(name: &ObjectName, mutation: &PodMutation<'_, '_>) -> Rejection {
     Rejection::forbidden(Cause { kind: CauseKind::Requests, ..missing }, explanation)
 }
 
-/// Whether this is an update that leaves the Pod template as it was: old workloads must stay usable.
+/// Returns whether this is an update that leaves the Pod template as it was: old workloads must stay usable.
 fn is_template_unchanged(review: &Review<'_>) -> Result<bool, ReadError> {
     let Review { request, object, resource, .. } = review;
     if !request.is_update() {

@@ -26,35 +26,42 @@ pub struct Selector {
 }
 
 impl Selector {
-    /// All of `requirements`.
+    /// Returns a selector of all `requirements`.
     pub fn new(mut requirements: Vec<Requirement>) -> Self {
         requirements.sort_by(|before, after| before.key().cmp(after.key()));
         Self { requirements }
     }
 
-    /// Whether everything is selected.
+    /// Returns whether everything is selected.
     pub const fn is_empty(&self) -> bool {
         self.requirements.is_empty()
     }
 
-    /// The requirements, by key.
+    /// Returns the requirements, by key.
     pub fn requirements(&self) -> &[Requirement] {
         &self.requirements
     }
 
-    /// Whether labels are selected, of which `label` tells the value by key (`labels.Selector.Matches`).
+    /// Returns whether labels are selected, of which `label` tells the value by key (`labels.Selector.Matches`).
     pub fn matches<'l>(&self, label: impl Fn(&str) -> Option<&'l str>) -> bool {
         self.first_unmet(label).is_none()
     }
 
-    /// The first requirement that labels don't meet, of which `label` tells the value by key.
+    /// Returns the first requirement that labels don't meet, of which `label` tells the value by key.
     pub fn first_unmet<'l>(&self, label: impl Fn(&str) -> Option<&'l str>) -> Option<&Requirement> {
         self.requirements.iter().find(|requirement| !requirement.accepts(label(requirement.key())))
     }
 
-    /// The requirements, those on the same label together.
+    /// Returns the requirements, those on the same label together.
     pub fn by_label(&self) -> impl Iterator<Item = &[Requirement]> {
         self.requirements.chunk_by(|before, after| before.key() == after.key())
+    }
+
+    /// Returns this without requirements that say the same as one before.
+    pub fn without_repeats(self) -> Self {
+        let mut is_new = are_new(&self.requirements.iter().collect::<Vec<_>>()).into_iter();
+        let requirements = self.requirements.into_iter().filter(|_| is_new.next() == Some(true)).collect();
+        Self { requirements }
     }
 
     /// Returns how many values the requirements have in all.
@@ -62,7 +69,7 @@ impl Selector {
         self.requirements.iter().map(|requirement| requirement.values.len()).sum()
     }
 
-    /// The requirements on `key`.
+    /// Returns the requirements on `key`.
     pub fn on(&self, key: &str) -> &[Requirement] {
         let from = self.requirements.partition_point(|requirement| requirement.key() < key);
         let to = self.requirements.partition_point(|requirement| requirement.key() <= key);
@@ -122,7 +129,7 @@ pub enum Invalid {
 }
 
 impl Requirement {
-    /// A requirement of these parts, as `labels.NewRequirement` checks them.
+    /// Returns a requirement of these parts, as `labels.NewRequirement` checks them.
     ///
     /// # Errors
     /// The first part that is invalid.
@@ -152,27 +159,27 @@ impl Requirement {
         Ok(Self { key, operator, values })
     }
 
-    /// `key=value`, both already checked.
+    /// Returns `key=value`, both already checked.
     fn pair(key: &str, value: &str) -> Self {
         Self { key: key.to_owned(), operator: Operator::Equals, values: vec![value.to_owned()] }
     }
 
-    /// The label.
+    /// Returns the label.
     pub fn key(&self) -> &str {
         &self.key
     }
 
-    /// How the label and the values relate.
+    /// Returns how the label and the values relate.
     pub const fn operator(&self) -> Operator {
         self.operator
     }
 
-    /// The values, sorted, each once.
+    /// Returns the values, sorted, each once.
     pub fn values(&self) -> &[String] {
         &self.values
     }
 
-    /// Whether a label with this value, or none, meets the requirement (`Requirement.Matches`).
+    /// Returns whether a label with this value, or none, meets the requirement (`Requirement.Matches`).
     pub fn accepts(&self, value: Option<&str>) -> bool {
         match self.operator {
             Operator::Exists => value.is_some(),
@@ -184,7 +191,7 @@ impl Requirement {
         }
     }
 
-    /// The value that the label must have, if the requirement is *simple*: `k=v`, `k==v`, `k in (v)`.
+    /// Returns the value that the label must have, if the requirement is *simple*: `k=v`, `k==v`, `k in (v)`.
     pub fn only_value(&self) -> Option<&str> {
         match (self.operator, self.values.as_slice()) {
             (Operator::Equals | Operator::DoubleEquals | Operator::In, [value]) => Some(value),
@@ -192,7 +199,7 @@ impl Requirement {
         }
     }
 
-    /// The integer that the label must be above or below; nothing, if the requirement is of another kind.
+    /// Returns the integer that the label must be above or below, or nothing if the requirement is of another kind.
     pub fn bound(&self) -> Option<i64> {
         match (self.operator, self.values.as_slice()) {
             (Operator::GreaterThan | Operator::LessThan, [bound]) => bound.parse().ok(),
@@ -200,14 +207,14 @@ impl Requirement {
         }
     }
 
-    /// Whether both say the same, however they are written: `k!=v` is `k notin (v)`. (`==` compares how they are
-    /// written.)
+    /// Returns whether both say the same, however they are written: `k!=v` is `k notin (v)`. (`==` compares how they
+    /// are written.)
     pub fn same_as(&self, other: &Self) -> bool {
         // The key last: whoever compares two often has looked them up by it.
         self.operator.as_set() == other.operator.as_set() && self.values == other.values && self.key == other.key
     }
 
-    /// A text that is the same for what [says the same](Self::same_as), and for nothing else.
+    /// Returns a text that is the same for what [says the same](Self::same_as), and for nothing else.
     pub fn identity(&self) -> String {
         let same = Self { key: self.key.clone(), operator: self.operator.as_set(), values: self.values.clone() };
         same.to_string()
@@ -224,7 +231,7 @@ impl Requirement {
 }
 
 impl Operator {
-    /// The operator that says the same of a set of values; the others are themselves.
+    /// Returns the operator that says the same of a set of values; the others are themselves.
     pub const fn as_set(self) -> Self {
         match self {
             Self::Equals | Self::DoubleEquals => Self::In,
@@ -234,25 +241,18 @@ impl Operator {
     }
 }
 
-/// Returns those of `items` whose requirement says something that none before says, however it is written.
-pub fn distinct<T>(items: Vec<T>, requirement: fn(&T) -> &Requirement) -> Vec<T> {
-    let is_short = items.len() <= SHORT_LIST;
-    let (mut distinct, mut identities): (Vec<T>, _) = (Vec::new(), BTreeSet::new());
-    for item in items {
-        let own = requirement(&item);
-        let is_new = if is_short {
-            !distinct.iter().any(|earlier| requirement(earlier).same_as(own))
-        } else {
-            identities.insert(own.identity())
-        };
-        if is_new {
-            distinct.push(item);
-        }
+/// Returns for each of `requirements` whether it says something that none before says, however it is written.
+pub fn are_new(requirements: &[&Requirement]) -> Vec<bool> {
+    if let ..=SHORT_LIST = requirements.len() {
+        let before = |at: usize| requirements.iter().take(at);
+        let is_new = |(at, own): (usize, &&Requirement)| !before(at).any(|other| other.same_as(own));
+        return requirements.iter().enumerate().map(is_new).collect();
     }
-    distinct
+    let mut identities = BTreeSet::new();
+    requirements.iter().map(|own| identities.insert(own.identity())).collect()
 }
 
-/// `requirements` as a selector's text.
+/// Returns `requirements` as a selector's text.
 pub fn text(requirements: &[Requirement]) -> String {
     joined(requirements, ",")
 }
@@ -303,25 +303,25 @@ impl Whitelist {
         Self { selector, required: Selector::new(required) }
     }
 
-    /// The whitelist as a selector.
+    /// Returns the whitelist as a selector.
     pub const fn selector(&self) -> &Selector {
         &self.selector
     }
 
-    /// Whether nothing may be asked for but what is demanded.
+    /// Returns whether nothing may be asked for but what is demanded.
     pub const fn is_empty(&self) -> bool {
         self.selector.is_empty()
     }
 
-    /// Whether `key` may be asked to have `value`: that is demanded, or some requirement names the key, and all that do
-    /// accept the value.
+    /// Returns whether `key` may be asked to have `value`: that is demanded, or some requirement names the key, and all
+    /// that do accept the value.
     ///
     /// Upstream: `isSubset` of the `PodNodeSelector` plugin, for sets.
     pub fn allows_value(&self, key: &str, value: &str) -> bool {
         self.demands_value(key, value) || self.states_value(key, value)
     }
 
-    /// Whether a node-affinity expression, or what a selector demands beyond pairs, may be asked for.
+    /// Returns whether a node-affinity expression, or what a selector demands beyond pairs, may be asked for.
     ///
     /// A whitelist states sets of values, so what can select values outside of them is allowed only where it is stated
     /// word for word, or where the key may have any value.
@@ -343,17 +343,17 @@ impl Whitelist {
         all.map(|own| 1 + own.values.len().checked_ilog2().unwrap_or_default() as usize).sum()
     }
 
-    /// Whether `key` may be asked to have any value: it is named, and by a bare key only.
+    /// Returns whether `key` may be asked to have any value: it is named, and by a bare key only.
     pub fn allows_any_value(&self, key: &str) -> bool {
         self.names_and_all(key, |own| own.operator() == Operator::Exists)
     }
 
-    /// Whether this requirement is demanded, however it is spelled, whatever is stated.
+    /// Returns whether this requirement is demanded, however it is spelled, whatever is stated.
     pub fn demands(&self, requirement: &Requirement) -> bool {
         self.required.on(requirement.key()).iter().any(|own| own.same_as(requirement))
     }
 
-    /// Whether `key` is demanded to have `value`, whatever is stated.
+    /// Returns whether `key` is demanded to have `value`, whatever is stated.
     pub fn demands_value(&self, key: &str, value: &str) -> bool {
         self.required.on(key).iter().any(|own| own.only_value() == Some(value))
     }

@@ -40,7 +40,7 @@ struct Parser<'a> {
 }
 
 impl<'a> Parser<'a> {
-    /// The next word, which stays the next.
+    /// Returns the next word, which stays the next.
     fn peek(&self) -> Word<'a> {
         next(self.text, self.at).0
     }
@@ -90,7 +90,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// One value; nothing, before a comma or the end, is the empty value.
+    /// Returns one value; nothing, before a comma or the end, is the empty value.
     fn value(&mut self) -> Result<String, String> {
         if self.peek().ends_requirement() {
             return Ok(String::new());
@@ -99,7 +99,7 @@ impl<'a> Parser<'a> {
         if word.is_identifier() { Ok(word.text.to_owned()) } else { Err(word.unexpected("a value")) }
     }
 
-    /// A list in parentheses. Nothing between two of its commas, or beside one at its ends, is the empty value.
+    /// Returns a list in parentheses. Nothing between two of its commas, or beside one at its ends, is the empty value.
     fn values(&mut self) -> Result<Vec<String>, String> {
         let open = self.take();
         if open.text != "(" {
@@ -147,7 +147,7 @@ impl Word<'_> {
         self.is_end() || self.text == ","
     }
 
-    /// Whether this is a key or a value; `in` and `notin` may be both.
+    /// Returns whether this is a key or a value; `in` and `notin` may be both.
     fn is_identifier(self) -> bool {
         !self.is_end() && !self.text.starts_with(is_special)
     }
@@ -157,7 +157,7 @@ impl Word<'_> {
     }
 }
 
-/// The next word of `text` at or after byte `from`, and the byte where the one after it may begin.
+/// Returns the next word of `text` at or after byte `from`, and the byte where the one after it may begin.
 ///
 /// A NUL byte ends the text where a word would begin, and a word that it stands in. It is swallowed.
 fn next(text: &str, from: usize) -> (Word<'_>, usize) {
@@ -177,7 +177,7 @@ fn next(text: &str, from: usize) -> (Word<'_>, usize) {
     (Word { text: word_text.get(..length).unwrap_or_default(), at }, end)
 }
 
-/// Only these four; Unicode's other spaces are part of a word.
+/// Returns whether `c` is one of the four spaces; Unicode's others are part of a word.
 const fn is_space(c: char) -> bool {
     matches!(c, ' ' | '\t' | '\r' | '\n')
 }
@@ -186,18 +186,18 @@ const fn is_special(c: char) -> bool {
     matches!(c, '=' | '!' | '(' | ')' | ',' | '>' | '<')
 }
 
-/// Something stands at byte `at` where something else must. People count from 1.
+/// Returns the words for what stands at byte `at` where something else must. People count from 1.
 fn unexpected(at: usize, found: &str, expected: &str) -> String {
     let found = if found.is_empty() { "nothing".to_owned() } else { quote(found) };
     format!("found {found} at position {}, expected {expected}", at + 1)
 }
 
-/// What stands at byte `at` is no label key.
+/// Returns what stands at byte `at` is no label key.
 fn no_key(at: usize, key: &str, expected: &str) -> String {
     format!("{} at position {} is not a label key, expected {expected}", quote(key), at + 1)
 }
 
-/// What stands at byte `at` is no value that a label can have, or that the operator takes.
+/// Returns what stands at byte `at` is no value that a label can have, or that the operator takes.
 fn no_value(at: usize, value: &str, expected: &str) -> String {
     format!("{} at position {} is not a valid value, expected {expected}", quote(value), at + 1)
 }

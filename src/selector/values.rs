@@ -21,7 +21,7 @@ pub struct PossibleValues<'r> {
 }
 
 impl<'r> PossibleValues<'r> {
-    /// What meets all of `requirements`, which are on the same label.
+    /// Returns what meets all of `requirements`, which are on the same label.
     pub fn of(requirements: impl IntoIterator<Item = &'r Requirement>) -> Self {
         let mut possible = Self { absence: true, only: None, except: BTreeSet::new(), integers: None };
         for requirement in requirements {
@@ -68,7 +68,7 @@ impl<'r> PossibleValues<'r> {
         self.integers.is_some()
     }
 
-    /// Whether nothing is possible.
+    /// Returns whether nothing is possible.
     pub fn is_empty(&self) -> bool {
         !self.absence
             && match &self.only {
@@ -97,7 +97,7 @@ impl<'r> PossibleValues<'r> {
         overlap.is_some()
     }
 
-    /// Whether all that is possible here is possible in `other`, too.
+    /// Returns whether all that is possible here is possible in `other`, too.
     pub fn is_within(&self, other: &Self) -> bool {
         if self.is_empty() {
             return true;
@@ -126,7 +126,7 @@ impl<'r> PossibleValues<'r> {
     }
 }
 
-/// The integers that meet `requirement`, if it has a bound.
+/// Returns the integers that meet `requirement`, if it has a bound.
 fn integers_of(requirement: &Requirement) -> Option<RangeInclusive<i64>> {
     let bound = requirement.bound()?;
     // Nothing is beyond the last.
@@ -138,7 +138,7 @@ fn integers_of(requirement: &Requirement) -> Option<RangeInclusive<i64>> {
     Some(least..=most)
 }
 
-/// The integers that are among both; without bounds, any text will do.
+/// Returns the integers that are among both; without bounds, any text will do.
 fn common(one: Option<&RangeInclusive<i64>>, other: Option<&RangeInclusive<i64>>) -> Option<RangeInclusive<i64>> {
     match (one, other) {
         (Some(one), Some(other)) => Some(*one.start().max(other.start())..=*one.end().min(other.end())),
@@ -147,12 +147,12 @@ fn common(one: Option<&RangeInclusive<i64>>, other: Option<&RangeInclusive<i64>>
 }
 
 impl Selector {
-    /// The requirements on the first label for which nothing meets all of them.
+    /// Returns the requirements on the first label for which nothing meets all of them.
     pub fn contradiction(&self) -> Option<&[Requirement]> {
         self.by_label().find(|requirements| PossibleValues::of(*requirements).is_empty())
     }
 
-    /// Whether all labels that this selects are selected by `other`, too.
+    /// Returns whether all labels that this selects are selected by `other`, too.
     ///
     /// ```
     /// use node_placement_policy::selector::parse;
@@ -169,7 +169,8 @@ impl Selector {
         self.contradiction().is_some() || other.by_label().all(is_implied)
     }
 
-    /// The first label for which nothing meets the requirements of both selectors: this one's, and those of `other`.
+    /// Returns the first label for which nothing meets the requirements of both selectors: this one's, and those of
+    /// `other`.
     pub fn contradiction_with<'s>(&'s self, other: &'s Self) -> Option<(&'s [Requirement], &'s [Requirement])> {
         for own in self.by_label() {
             let others = own.first().map(|first| other.on(first.key())).unwrap_or_default();

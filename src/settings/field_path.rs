@@ -1,5 +1,5 @@
-//! Paths to a field of a Node, as `status.addresses[type=InternalIP].address` or `status.capacity['nvidia.com/gpu']`: what
-//! the host is asked for, and what stands at their ends.
+//! Paths to a field of a Node, as `status.addresses[type=InternalIP].address` or `status.capacity['nvidia.com/gpu']`. Reads
+//! the values at their ends.
 
 use serde_json::value::RawValue;
 
@@ -7,7 +7,7 @@ use crate::json::read::{for_each, read};
 use crate::json::text::for_each_pair;
 use crate::message::{joined, quote};
 
-/// A path to a field; at least one step, the first of which is a plain name.
+/// A path to a field. It has at least one step, and the first is a plain name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FieldPath {
     text: String,
@@ -40,7 +40,7 @@ impl FieldPath {
         }
     }
 
-    /// The path as it was written.
+    /// Returns the path as it was written.
     pub fn text(&self) -> &str {
         &self.text
     }
@@ -56,9 +56,9 @@ impl FieldPath {
         is_element || OBJECTS_AND_LISTS.split(' ').any(|path| path == members)
     }
 
-    /// The host's field masks for what this path reads.
+    /// Returns the host's field masks for this path.
     ///
-    /// A mask has no notion of a name with dots: there the parent is read whole.
+    /// A mask can't contain a name with dots. Then the whole parent is read.
     pub fn masks(&self) -> Vec<String> {
         let (mut masks, mut mask) = (Vec::new(), String::new());
         for step in &self.steps {
@@ -85,7 +85,7 @@ const OBJECTS_AND_LISTS: &str = "\
     status.images.names status.nodeInfo status.nodeInfo.swap status.runtimeHandlers \
     status.runtimeHandlers.features status.volumesAttached status.volumesInUse";
 
-/// The steps of the path `text`; nothing, if it is none.
+/// Returns the steps of the path `text`, or `None` if it is no path.
 fn steps(text: &str) -> Option<Vec<Step>> {
     let (first, mut rest) = member(text)?;
     let mut steps = vec![first];
@@ -100,7 +100,7 @@ fn steps(text: &str) -> Option<Vec<Step>> {
     Some(steps)
 }
 
-/// The plain name at the beginning of `text`, and what follows.
+/// Returns the plain name at the beginning of `text`, and the rest.
 fn member(text: &str) -> Option<(Step, &str)> {
     let (name, rest) = text.split_at_checked(text.find(['.', '[', ']']).unwrap_or(text.len()))?;
     if is_plain(name) { Some((Step::Member(name.to_owned()), rest)) } else { None }
@@ -110,7 +110,7 @@ fn is_plain(name: &str) -> bool {
     !name.is_empty() && !name.contains(['\'', '"', '='])
 }
 
-/// The step that `text` begins with, after its opening bracket, and what follows the closing one.
+/// Returns the step at the beginning of `text`, which follows an opening bracket, and the rest after the closing one.
 fn bracketed(text: &str) -> Option<(Step, &str)> {
     if let Some(quoted) = text.strip_prefix('\'') {
         let (name, rest) = quoted.split_once('\'')?;
@@ -125,11 +125,11 @@ fn bracketed(text: &str) -> Option<(Step, &str)> {
     Some((Step::Element { key: key.to_owned(), value: value.to_owned() }, rest))
 }
 
-/// A field that is looked for: its position among all, and what is left of its path.
+/// A field that is searched: its position among all, and the rest of its path.
 type Wanted<'p> = (usize, &'p [Step]);
 
-/// The strings, numbers and booleans at the ends of `paths` in the JSON `text` of a Node, in their order. The text is
-/// read once for all of them, and nothing of it is kept: a Node may have 50,000 addresses.
+/// Reads the strings, numbers and booleans at the ends of `paths` from the JSON `text` of a Node, in their order. The
+/// text is read once for all paths, and nothing else of it is kept: a Node may have 50,000 addresses.
 pub fn read_fields(paths: &[Option<&FieldPath>], text: &str) -> Vec<Option<String>> {
     let mut found = vec![None; paths.len()];
     let paths = paths.iter().enumerate();
@@ -139,7 +139,7 @@ pub fn read_fields(paths: &[Option<&FieldPath>], text: &str) -> Vec<Option<Strin
     found
 }
 
-/// Looks in `text` for what is `wanted`. What is no JSON has no fields.
+/// Searches the fields that are `wanted` in `text`. A text that is no JSON has no fields.
 fn find(text: &str, wanted: &[Wanted<'_>], found: &mut [Option<String>]) {
     if wanted.is_empty() {
         return;
@@ -168,7 +168,8 @@ fn find(text: &str, wanted: &[Wanted<'_>], found: &mut [Option<String>]) {
     }
 }
 
-/// Takes those out of `wanted` that are looked for in this element: of several it is the first.
+/// Removes those fields from `wanted` whose path leads into this element, and returns them. If a path leads into several
+/// elements, the first one counts.
 fn take_matching<'p>(wanted: &mut Vec<Wanted<'p>>, element: &RawValue) -> Vec<Wanted<'p>> {
     let mut inner = Vec::new();
     let _ = for_each_pair(element.get(), &mut |name, value: &RawValue| {
@@ -183,13 +184,13 @@ fn take_matching<'p>(wanted: &mut Vec<Wanted<'p>>, element: &RawValue) -> Vec<Wa
     inner
 }
 
-/// What is left of a path behind its first step, if that `leads` there.
+/// Returns the rest of a path after its first step, if that `leads` on.
 fn enter<'p>((position, steps): &Wanted<'p>, leads: impl Fn(&Step) -> bool) -> Option<Wanted<'p>> {
     let (first, rest) = steps.split_first()?;
     leads(first).then_some((*position, rest))
 }
 
-/// The value as text, unless it is an object, a list or null.
+/// Returns the value as text, unless it is an object, a list or null.
 fn scalar(text: &str) -> Option<String> {
     match text.bytes().next()? {
         b'{' | b'[' | b'n' => None,

@@ -62,13 +62,13 @@ const VALIDATED_ANNOTATIONS: [&str; 3] = [
     "container.apparmor.security.beta.kubernetes.io/",
 ];
 
-/// What is before the name in `key`, with the slash: what a [`KeyPattern::Prefix`] is compared with.
+/// Returns what is before the name in `key`, with the slash: what a [`KeyPattern::Prefix`] is compared with.
 pub fn prefix_of(key: &str) -> Option<&str> {
     key.get(..=key.find('/')?)
 }
 
 impl KeyPattern {
-    /// `text` as a key, or as a prefix and `*`; whether there can be such keys is not [checked](Self::check).
+    /// Returns `text` as a key, or as a prefix and `*`; whether there can be such keys is not [checked](Self::check).
     pub fn new(text: &str) -> Self {
         match text.strip_suffix('*') {
             Some(prefix) => Self::Prefix(prefix.to_owned()),
@@ -89,12 +89,12 @@ impl KeyPattern {
         }
     }
 
-    /// Whether this names many keys.
+    /// Returns whether this names many keys.
     pub const fn is_prefix(&self) -> bool {
         matches!(self, Self::Prefix(_))
     }
 
-    /// What follows the prefix in `key`, if this pattern names it; nothing, for a single key.
+    /// Returns what follows the prefix in `key`, if this pattern names it; nothing, for a single key.
     pub fn rest<'k>(&self, key: &'k str) -> Option<&'k str> {
         match self {
             Self::Key(own) => (own == key).then_some(""),
@@ -102,7 +102,7 @@ impl KeyPattern {
         }
     }
 
-    /// The key that this pattern names, given what follows its prefix.
+    /// Returns the key that this pattern names, given what follows its prefix.
     pub fn with_rest(&self, rest: &str) -> String {
         match self {
             Self::Key(key) => key.clone(),
@@ -110,7 +110,7 @@ impl KeyPattern {
         }
     }
 
-    /// The pattern's text, less the `*`.
+    /// Returns the pattern's text, less the `*`.
     pub fn text(&self) -> &str {
         match self {
             Self::Key(text) | Self::Prefix(text) => text,
@@ -119,7 +119,7 @@ impl KeyPattern {
 }
 
 impl TargetKind {
-    /// The member of `metadata` that holds the keys.
+    /// Returns the member of `metadata` that holds the keys.
     pub const fn member(self) -> &'static str {
         match self {
             Self::Annotation => "annotations",
@@ -127,7 +127,7 @@ impl TargetKind {
         }
     }
 
-    /// What messages call one.
+    /// Returns what messages call one.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Annotation => "annotation",
@@ -144,17 +144,17 @@ impl TargetKind {
         checked.map_err(|expected| format!("{} is not {name}, expected {expected}", quote(key)))
     }
 
-    /// Whether the API server does not take every value of `key` that has the form of one.
+    /// Returns whether the API server does not take every value of `key` that has the form of one.
     pub fn validates_value_of(self, key: &str) -> bool {
         self == Self::Annotation && VALIDATED_ANNOTATIONS.iter().any(|beginning| key.starts_with(beginning))
     }
 
-    /// Whether `key` is an annotation that tells the kubelet where a Pod came from.
+    /// Returns whether `key` is an annotation that tells the kubelet where a Pod came from.
     pub fn is_for_kubelets(self, key: &str) -> bool {
         self == Self::Annotation && key.starts_with(KUBELET_ANNOTATIONS)
     }
 
-    /// Why the policy must never write `key`, or keys that begin with it, to a Pod; nothing, if it may.
+    /// Returns why the policy must never write `key`, or keys that begin with it, to a Pod, or nothing if it may.
     pub fn refuses(self, key: &str) -> Option<&'static str> {
         match self {
             _ if self.is_for_kubelets(key) => {

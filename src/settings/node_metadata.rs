@@ -10,7 +10,7 @@ use crate::json::{null_is_default, objects, word};
 /// The name of the block.
 pub const NODE_METADATA: &str = "nodeMetadata";
 
-/// What Pods learn about the node they landed on.
+/// What Pods learn about their node.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "NodeMetadata"))]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
@@ -26,7 +26,7 @@ pub struct NodeMetadata {
     pub protect: bool,
 }
 
-/// One thing that Pods learn. Exactly one of `nodeLabel`, `nodeAnnotation` and `nodeField` must be there.
+/// An entry of `propagate`. It has exactly one of `nodeLabel`, `nodeAnnotation` and `nodeField`.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Propagate"))]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
@@ -50,31 +50,31 @@ pub struct Propagate {
     pub env: Option<String>,
 }
 
-/// Where on a Node something stands.
+/// Where a value is on a Node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NodeSource {
-    /// In `metadata.labels`.
+    /// A label, or labels with a prefix.
     Label(KeyPattern),
-    /// In `metadata.annotations`.
+    /// An annotation, or annotations with a prefix.
     Annotation(KeyPattern),
-    /// In a field.
+    /// A field.
     Field(FieldPath),
 }
 
-/// Where on a Pod something goes.
+/// Where a value goes on a Pod.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
-    /// To its annotations, or its labels.
+    /// Whether it becomes an annotation or a label.
     pub kind: TargetKind,
-    /// Under which key or keys.
+    /// The key, or the prefix of the keys.
     pub key: KeyPattern,
 }
 
 impl Propagate {
-    /// Where it stands on the Node. `position` is that of this entry.
+    /// Reads the source of the entry, which is at `position`.
     ///
     /// # Errors
-    /// None is named, or several, or a field by no path.
+    /// There is no source, there are several, or the path of the field can't be read.
     pub fn source(&self, position: usize) -> Result<NodeSource, SettingsError> {
         match (&self.node_label, &self.node_annotation, &self.node_field) {
             (Some(key), None, None) => Ok(NodeSource::Label(KeyPattern::new(key))),
@@ -93,10 +93,11 @@ impl Propagate {
         }
     }
 
-    /// Where it goes on the Pod: at least one place; the annotation of the key of its `source`, if none is named.
+    /// Returns the targets of the entry, at least one. If it names none, the target is the annotation with the key of
+    /// its `source`.
     ///
     /// # Errors
-    /// None is named, and the source has no key.
+    /// It names no target, and the source is a field, which has no key.
     pub fn targets(&self, source: &NodeSource, position: usize) -> Result<Vec<Target>, SettingsError> {
         let mut targets = Vec::with_capacity(2);
         for (kind, key) in [(TargetKind::Annotation, &self.pod_annotation), (TargetKind::Label, &self.pod_label)] {
@@ -126,7 +127,7 @@ impl NodeSource {
     }
 }
 
-/// The path of an entry of `propagate`.
+/// Returns the path of an entry of `propagate`.
 pub(crate) fn place(position: usize) -> String {
     format!("nodeMetadata.propagate[{position}]")
 }

@@ -141,19 +141,19 @@ pub struct PreferredNodeSelector {
 }
 
 impl Placement {
-    /// Whether any annotation of namespaces counts.
+    /// Returns whether any annotation of namespaces counts.
     pub fn reads_annotations(&self) -> bool {
         !self.namespace_annotations.0.is_empty() || self.honors_toleration_annotations()
     }
 
-    /// Whether the annotations of namespaces say what Pods tolerate.
+    /// Returns whether the annotations of namespaces say what Pods tolerate.
     pub fn honors_toleration_annotations(&self) -> bool {
         self.on_toleration_annotations == OnTolerationAnnotations::Honor
     }
 }
 
 impl NamespaceEntry {
-    /// Whether the name fits a `namespace`; without one, all do.
+    /// Returns whether the name fits a `namespace`; without one, all do.
     pub fn name_fits(&self, namespace: &str) -> bool {
         match &self.name {
             Some(pattern) => is_name_of(pattern, namespace),
@@ -166,17 +166,22 @@ impl NamespaceEntry {
         self.namespace_selector.is_none() && self.pod_selector.is_none()
     }
 
-    /// Whether this depends on labels of the Namespace.
+    /// Returns whether this depends on labels of the Namespace.
     pub fn reads_labels(&self) -> bool {
         self.namespace_selector.is_some() || self.texts_with_references().next().is_some()
     }
 
-    /// Whether this says what Pods may or must not tolerate.
+    /// Returns whether it says which node labels Pods may select by, or must not.
+    pub fn limits_labels(&self) -> bool {
+        self.allowed_node_selector.is_some() || !self.forbidden_node_labels.is_empty()
+    }
+
+    /// Returns whether this says what Pods may or must not tolerate.
     pub fn validates_tolerations(&self) -> bool {
         self.allowed_tolerations.is_some() || self.forbidden_tolerations.is_some()
     }
 
-    /// The keys of the labels that this refers to.
+    /// Returns the keys of the labels that this refers to.
     pub fn references(&self) -> impl Iterator<Item = &str> {
         self.texts_with_references().flat_map(|text| reference::keys(text))
     }
@@ -240,7 +245,7 @@ pub fn check_name(pattern: &str) -> Result<(), String> {
     Err(format!("no namespace's name can begin with {}, expected {NAME}", quote(beginning)))
 }
 
-/// Whether `pattern`, which requests do not check anew, is about the namespace of this name.
+/// Returns whether `pattern`, which requests do not check anew, is about the namespace of this name.
 pub fn is_name_of(pattern: &str, namespace: &str) -> bool {
     match pattern.strip_suffix('*') {
         Some(beginning) => namespace.starts_with(beginning),

@@ -1,5 +1,5 @@
-//! References to labels of the Namespace: the syntax of `$(KEY)` in selectors, and in values of tolerations, of an
-//! entry. Whose labels are filled in: `placement::entry`.
+//! References to labels of the Namespace, `$(KEY)`, in the selectors of an entry and in the values of its tolerations.
+//! `placement::entry` fills in the labels of a Namespace.
 
 use std::borrow::Cow;
 
@@ -8,10 +8,10 @@ use crate::selector::syntax;
 
 const OPEN: &str = "$(";
 
-/// The label that is always the name of the Namespace: the API server sets it.
+/// The label that has the name of the Namespace as its value. The API server sets it.
 pub const NAME: &str = "kubernetes.io/metadata.name";
 
-/// Whether there is a reference in `text`.
+/// Returns whether there is a reference in `text`.
 pub fn is_in(text: &str) -> bool {
     text.contains(OPEN)
 }
@@ -21,15 +21,15 @@ pub fn not_possible(text: &str) -> String {
     format!("expected a text without $(KEY), found {}: labels of namespaces can't be referred to here", quote(text))
 }
 
-/// The keys that `text` refers to, in order. An unclosed `$(` is not a reference.
+/// Returns the keys that `text` refers to, in order. An unclosed `$(` is not a reference.
 pub fn keys(text: &str) -> impl Iterator<Item = &str> {
     text.split(OPEN).skip(1).filter_map(|rest| rest.split_once(')')).map(|(key, _)| key)
 }
 
-/// `text` with the values that `value_of` has for the keys that it refers to.
+/// Replaces each reference in `text` by what `value_of` returns for its key.
 ///
 /// # Errors
-/// That of `value_of`.
+/// `value_of` returns an error.
 pub fn fill_in<'t, 'v, E>(
     text: &'t str,
     value_of: impl Fn(&str) -> Result<Cow<'v, str>, E>,
@@ -50,8 +50,8 @@ pub fn fill_in<'t, 'v, E>(
     Ok(filled)
 }
 
-/// What stands for the value of each key where the settings are validated: a label value, and an integer, that nobody
-/// writes; another one for each key of a `text`.
+/// Replaces each reference in `text` by a stand-in, so that settings can be validated without a Namespace. A stand-in is
+/// an integer that nobody writes, another one for each key. So it is also a label value.
 pub fn with_stand_ins(text: &str) -> Result<Cow<'_, str>, String> {
     let all: Vec<&str> = keys(text).collect();
     fill_in(text, |key| match syntax::label_key(key) {
@@ -65,12 +65,12 @@ pub fn with_stand_ins(text: &str) -> Result<Cow<'_, str>, String> {
 /// The beginning of all stand-ins.
 const STAND_IN: &str = "7305814962";
 
-/// That of the reference at `position`. None begins like another one.
+/// Returns the stand-in of the reference at `position`. No stand-in is the beginning of another one.
 fn stand_in(position: usize) -> String {
     format!("{STAND_IN}{position:05}")
 }
 
-/// `words` about `text` with stand-ins, with the references in their place again.
+/// Replaces the stand-ins in `words`, which are about `text`, by its references.
 pub fn name_again(text: &str, words: &str) -> String {
     let mut words = words.to_owned();
     for (position, key) in keys(text).enumerate() {
@@ -79,7 +79,7 @@ pub fn name_again(text: &str, words: &str) -> String {
     words
 }
 
-/// Whether a stand-in is in `text`.
+/// Returns whether there is a stand-in in `text`.
 pub fn stands_in(text: &str) -> bool {
     text.contains(STAND_IN)
 }

@@ -4,13 +4,15 @@ use super::node_metadata::NODE_METADATA;
 use super::placement::{NamespaceEntry, PLACEMENT};
 use crate::json::{ReadError, Within};
 use crate::message::quote;
+use serde::Serialize;
 use std::fmt;
 
 /// The block of the in-tree plugin.
 pub(super) const NODE_SELECTOR_PLUGIN: &str = "podNodeSelectorPluginConfig";
 
 /// A setting, of the block `placement`, of an entry of its `namespaces`, or of the block `nodeMetadata`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub enum Setting {
     /// `namespaceSelector`
     NamespaceSelector,
@@ -49,26 +51,9 @@ pub enum Setting {
 }
 
 impl fmt::Display for Setting {
+    /// Writes the name as it stands in the settings.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::NamespaceSelector => "namespaceSelector",
-            Self::PodSelector => "podSelector",
-            Self::RequiredNodeSelector => "requiredNodeSelector",
-            Self::DefaultNodeSelector => "defaultNodeSelector",
-            Self::AllowedNodeSelector => "allowedNodeSelector",
-            Self::ForbiddenNodeLabels => "forbiddenNodeLabels",
-            Self::PreferredNodeSelector => "preferredNodeSelector",
-            Self::DefaultTolerations => "defaultTolerations",
-            Self::AllowedTolerations => "allowedTolerations",
-            Self::ForbiddenTolerations => "forbiddenTolerations",
-            Self::ClusterDefaultNodeSelector => "clusterDefaultNodeSelector",
-            Self::ClusterDefaultTolerations => "clusterDefaultTolerations",
-            Self::OnNodeName => "onNodeName",
-            Self::OnDaemonSets => "onDaemonSets",
-            Self::OnNodes => "onNodes",
-            Self::Propagate => "propagate",
-            Self::Protect => "protect",
-        })
+        self.serialize(f)
     }
 }
 
@@ -145,10 +130,7 @@ impl Source<'_> {
 
     /// Returns the key of the annotation, or nothing for a setting.
     pub fn annotation(&self) -> Option<String> {
-        match *self {
-            Self::Annotation { key, .. } => Some(key.to_owned()),
-            _ => None,
-        }
+        if let Self::Annotation { key, .. } = *self { Some(key.to_owned()) } else { None }
     }
 }
 
@@ -185,7 +167,7 @@ impl fmt::Display for EntryAt<'_> {
 pub struct SettingsError(pub(super) ReadError);
 
 impl SettingsError {
-    /// `problem` at `path`; an empty path stands for the settings as a whole.
+    /// Returns the mistake `problem` at `path`; an empty path stands for the settings as a whole.
     pub fn new(path: &dyn fmt::Display, problem: impl Into<String>) -> Self {
         Self(ReadError::new(problem).within(&path.to_string()))
     }

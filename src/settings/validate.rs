@@ -1,9 +1,9 @@
-//! Finds every mistake that the types of the settings don't find, at once.
+//! Finds all mistakes in the settings, except those that their types find.
 //!
-//! - `placement`
-//! - `node_metadata`
-//! - `pods`: settings of an entry about labels of Pods, and labels that Pods must not select by
-//! - `amounts`: what is added to every Pod, and is too much.
+//! - `placement`: mistakes in the block `placement`.
+//! - `node_metadata`: mistakes in the block `nodeMetadata`.
+//! - `pods`: mistakes about labels of Pods, and about labels that Pods must not select nodes by.
+//! - `amounts`: settings that add too much to every Pod.
 
 use super::source::NODE_SELECTOR_PLUGIN;
 use super::{NODE_METADATA, PLACEMENT, Settings, SettingsError};
@@ -20,7 +20,8 @@ mod pods;
 
 pub use placement::first_not_allowed;
 
-/// Every mistake in `text`, the settings as JSON; the first, where it is not of the types of the settings.
+/// Finds all mistakes in `text`, the settings as JSON. If it can't be read into the types of the settings, the result is
+/// the first mistake.
 pub fn mistakes(text: &str) -> Vec<SettingsError> {
     match Settings::read(Some(text)) {
         Ok(settings) => check(&settings).0,
@@ -52,12 +53,12 @@ fn check(settings: &Settings) -> Mistakes {
     mistakes
 }
 
-/// All mistakes that were found.
+/// The mistakes that were found.
 #[derive(Debug, Default)]
 pub struct Mistakes(pub Vec<SettingsError>);
 
 impl Mistakes {
-    /// `problem` at `path`.
+    /// Records a problem at `path`.
     pub fn add(&mut self, path: &dyn Display, problem: impl Into<String>) {
         self.0.push(SettingsError::new(path, problem));
     }
@@ -69,12 +70,12 @@ impl Mistakes {
         }
     }
 
-    /// What was `checked` at `path`; nothing, and one mistake more, if it has a problem.
+    /// Returns the value, or records the problem at `path` and returns `None`.
     pub fn check<T>(&mut self, path: &dyn Display, checked: Result<T, impl ToString>) -> Option<T> {
         self.ok_or_record(checked.map_err(|problem| SettingsError::new(path, problem.to_string())))
     }
 
-    /// What was read; nothing, and one mistake more, if it has one.
+    /// Returns the value, or records the mistake and returns `None`.
     pub fn ok_or_record<T>(&mut self, read: Result<T, SettingsError>) -> Option<T> {
         match read {
             Ok(value) => Some(value),
@@ -86,15 +87,17 @@ impl Mistakes {
     }
 }
 
-/// An empty selector may come from a template that rendered to nothing. It must not remove a restriction.
-pub const NOTHING_DEMANDED: &str = "expected at least one requirement on labels; leave it out to demand nothing";
+/// The problem of an empty selector, which may come from a template that rendered to nothing. It must not remove a
+/// restriction.
+pub const NOTHING_DEMANDED: &str = "expected at least one requirement on labels; omit the field if nothing is required";
 
-/// `text` as a selector that does not contradict itself.
+/// Reads `text` as a selector that does not contradict itself.
 pub fn consistent(text: &str) -> Result<Selector, String> {
     reject_contradiction(read(text, text)?)
 }
 
-/// `text`, which may have references, as a selector that does not contradict itself: with something in their place.
+/// Reads `text`, which may have references, as a selector that does not contradict itself. References are replaced by
+/// stand-ins.
 pub fn consistent_with_references(text: &str) -> Result<Selector, String> {
     reject_control_characters(text)?;
     let selector = read(text, &reference::with_stand_ins(text)?)?;
@@ -104,7 +107,7 @@ pub fn consistent_with_references(text: &str) -> Result<Selector, String> {
     reject_contradiction(selector)
 }
 
-/// `text`, in which something is `filled` in for references.
+/// Reads `text`, whose references are replaced in `filled`.
 fn read(text: &str, filled: &str) -> Result<Selector, String> {
     reject_control_characters(text)?;
     selector::parse(filled).map_err(|error| reference::name_again(text, &error))
@@ -117,7 +120,8 @@ fn reject_contradiction(selector: Selector) -> Result<Selector, String> {
     Err(format!("contradicts itself: no value of label {label} satisfies {own}"))
 }
 
-/// The parser of Kubernetes ends at a NUL, and drops what follows: a fence would be shorter than it looks.
+/// Rejects control characters. The parser of Kubernetes ends at a NUL and drops what follows, so that a fence would be
+/// shorter than it looks.
 fn reject_control_characters(text: &str) -> Result<(), String> {
     let is_space = |character| matches!(character, ' ' | '\t' | '\r' | '\n');
     match text.chars().find(|character| character.is_control() && !is_space(*character)) {
@@ -128,31 +132,31 @@ fn reject_control_characters(text: &str) -> Result<(), String> {
     }
 }
 
-/// `text`, which may have references, as a selector that demands something and does not contradict itself.
+/// Reads `text`, which may have references, as a selector that has requirements and does not contradict itself.
 pub fn demanding(text: &str) -> Result<Selector, String> {
     let selector = consistent_with_references(text)?;
     if selector.is_empty() { Err(NOTHING_DEMANDED.to_owned()) } else { Ok(selector) }
 }
 
-/// The requirements on labels without references. The others can be checked only in a request.
+/// Returns the requirements on labels without references. The others can only be checked in a request.
 pub fn known(selector: &Selector) -> Selector {
     let known = selector.by_label().filter(|requirements| !have_references(requirements));
     Selector::new(known.flatten().cloned().collect())
 }
 
-/// Whether one of the values has a reference.
+/// Returns whether one of the values has a reference.
 pub fn have_references(requirements: &[Requirement]) -> bool {
     requirements.iter().flat_map(Requirement::values).any(|value| reference::stands_in(value))
 }
 
-/// Why nothing meets both selectors, neither of which contradicts itself; nothing, if something does.
+/// Says why nothing meets both selectors. Returns `None` if something does. Neither selector contradicts itself.
 pub fn contradiction(one: &Selector, other: &Selector) -> Option<String> {
     let (own, others) = one.contradiction_with(other)?;
     let (label, own, others) = (label(own), quote(&selector::text(own)), quote(&selector::text(others)));
     Some(format!("no value of label {label} satisfies both {own} and {others}"))
 }
 
-/// The label that all of `requirements` are on.
+/// Returns the label that all of `requirements` are on.
 fn label(requirements: &[Requirement]) -> String {
     quote(requirements.first().map(Requirement::key).unwrap_or_default())
 }

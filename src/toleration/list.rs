@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 use std::cell::{Cell, OnceCell};
 use std::cmp::Ordering;
-use std::collections::BTreeSet;
 use std::ops::Deref;
 
 use super::{Taint, Toleration};
@@ -35,7 +34,7 @@ impl<'s> Tolerations<'s> {
     /// Returns whether one of them is `toleration`, written the same.
     pub fn contains(&self, toleration: &Toleration) -> bool {
         match self.sorted() {
-            Some(sorted) => !self.narrowed(sorted, |own| sort_key(own).cmp(&sort_key(toleration))).is_empty(),
+            Some(sorted) => !self.narrowed(sorted, &|own| sort_key(own).cmp(&sort_key(toleration))).is_empty(),
             None => self.list.contains(toleration),
         }
     }
@@ -43,7 +42,7 @@ impl<'s> Tolerations<'s> {
     /// Returns whether one of them [is the same](Toleration::same_as) as `toleration`.
     pub fn has_same(&self, toleration: &Toleration) -> bool {
         let values = [toleration.compared_value()];
-        self.position(&[&toleration.key], &values, |own| own.same_as(toleration)).is_some()
+        self.position(&[&toleration.key], &values, &|own| own.same_as(toleration)).is_some()
     }
 
     /// Returns whether one of them [covers](Toleration::covers) `toleration`.
@@ -54,7 +53,7 @@ impl<'s> Tolerations<'s> {
     /// Returns the position of the first that covers `toleration`.
     fn first_covering(&self, toleration: &Toleration) -> Option<usize> {
         let values = [None, toleration.compared_value()];
-        self.position(&[&toleration.key, ""], &values, |own| own.covers(toleration))
+        self.position(&[&toleration.key, ""], &values, &|own| own.covers(toleration))
     }
 
     /// Returns the first that [overlaps](Toleration::overlaps) `toleration`.
@@ -64,45 +63,45 @@ impl<'s> Tolerations<'s> {
         let position = if toleration.key.is_empty() {
             self.list.iter().position(overlaps)
         } else if toleration.compares_values() {
-            self.position(&keys, &values, overlaps)
+            self.position(&keys, &values, &overlaps)
         } else {
             // It overlaps whatever value is compared.
-            self.position(&keys, &[], overlaps)
+            self.position(&keys, &[], &overlaps)
         };
         self.list.get(position?)
     }
 
     /// Returns whether one of them [tolerates](Toleration::tolerates) `taint`.
     pub fn tolerates(&self, taint: &Taint) -> bool {
-        self.position(&[&taint.key, ""], &[None, Some(&taint.value)], |own| own.tolerates(taint)).is_some()
+        self.position(&[&taint.key, ""], &[None, Some(&taint.value)], &|own| own.tolerates(taint)).is_some()
     }
 
     /// Returns the position of the first that `is_it`, which has one of these `keys`, and one of these `values` to
     /// compare, or any, if none is given.
-    fn position(&self, keys: &[&str], values: &[Option<&str>], is_it: impl Fn(&Toleration) -> bool) -> Option<usize> {
+    fn position(&self, keys: &[&str], values: &[Option<&str>], is_it: &dyn Fn(&Toleration) -> bool) -> Option<usize> {
         let Some(sorted) = self.sorted() else { return self.list.iter().position(is_it) };
         let mut first = None;
         let mut search = |positions: &[usize]| {
-            let fits = |position: &&usize| self.list.get(**position).is_some_and(&is_it);
+            let fits = |position: &&usize| self.list.get(**position).is_some_and(is_it);
             // What has equal keys and values is not in the order of the list.
             let found = positions.iter().filter(fits).min().copied();
             first = first.into_iter().chain(found).min();
         };
         for key in keys {
-            let of_key = self.narrowed(sorted, |own| own.key.as_str().cmp(key));
+            let of_key = self.narrowed(sorted, &|own| own.key.as_str().cmp(key));
             if values.is_empty() {
                 search(of_key);
             }
             for value in values {
-                search(self.narrowed(of_key, |own| own.compared_value().cmp(value)));
+                search(self.narrowed(of_key, &|own| own.compared_value().cmp(value)));
             }
         }
         first
     }
 
     /// Returns the positions of those that `compare` as equal, among positions in its order.
-    fn narrowed<'p>(&self, positions: &'p [usize], compare: impl Fn(&Toleration) -> Ordering) -> &'p [usize] {
-        let order = |position: &usize| self.list.get(*position).map_or(Ordering::Equal, &compare);
+    fn narrowed<'p>(&self, positions: &'p [usize], compare: &dyn Fn(&Toleration) -> Ordering) -> &'p [usize] {
+        let order = |position: &usize| self.list.get(*position).map_or(Ordering::Equal, compare);
         let from = positions.partition_point(|position| order(position) == Ordering::Less);
         let positions = positions.get(from..).unwrap_or_default();
         let to = positions.partition_point(|position| order(position) == Ordering::Equal);
@@ -120,11 +119,13 @@ impl<'s> Tolerations<'s> {
             return None;
         }
         let sort = || {
-            let mut sorted = BTreeSet::new();
+            let mut sorted: Vec<usize> = Vec::with_capacity(self.list.len());
             for (position, toleration) in self.list.iter().enumerate() {
-                sorted.insert((sort_key(toleration), position));
+                let comes_before =
+                    |other: &usize| self.list.get(*other).is_some_and(|other| sort_key(other) < sort_key(toleration));
+                sorted.insert(sorted.partition_point(comes_before), position);
             }
-            sorted.into_iter().map(|(_, position)| position).collect()
+            sorted
         };
         Some(self.sorted.get_or_init(sort))
     }

@@ -91,7 +91,7 @@ impl From<v1::Toleration> for Toleration {
 }
 
 impl fmt::Display for Toleration {
-    /// `key[=value][:effect]`, as taints are written for `kubectl taint`; with `*` for every key.
+    /// Writes `key[=value][:effect]`, as taints are written for `kubectl taint`; with `*` for every key.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(if self.key.is_empty() { "*" } else { &self.key })?;
         if !self.value.is_empty() {
@@ -102,12 +102,12 @@ impl fmt::Display for Toleration {
 }
 
 impl Toleration {
-    /// The toleration of every taint that has this key and effect, whatever its value.
+    /// Returns the toleration of every taint that has this key and effect, whatever its value.
     pub fn exists(key: &str, effect: &str) -> Self {
         Self { key: key.to_owned(), operator: EXISTS.to_owned(), effect: effect.to_owned(), ..Self::default() }
     }
 
-    /// Whether values must be equal.
+    /// Returns whether values must be equal.
     pub fn compares_values(&self) -> bool {
         matches!(self.operator.as_str(), "" | EQUAL)
     }
@@ -119,7 +119,7 @@ impl Toleration {
 
     // In what follows, keys are compared last: they are the longest, and those that are looked for have the same key.
 
-    /// Whether both are written the same, where an omitted operator is `Equal`.
+    /// Returns whether both are written the same, where an omitted operator is `Equal`.
     pub fn same_as(&self, other: &Self) -> bool {
         self.toleration_seconds == other.toleration_seconds
             && self.effect == other.effect
@@ -128,7 +128,8 @@ impl Toleration {
             && self.key == other.key
     }
 
-    /// Whether this tolerates every taint that `other` does, and for as long; an omitted operator is `Equal` in both.
+    /// Returns whether this tolerates every taint that `other` does, and for as long; an omitted operator is `Equal` in
+    /// both.
     ///
     /// An operator that is none of Kubernetes' covers only itself. Upstream: `isSuperset` of `pkg/util/tolerations`.
     pub fn covers(&self, other: &Self) -> bool {
@@ -142,7 +143,7 @@ impl Toleration {
         }
     }
 
-    /// Whether this holds for at least as many seconds as `other`. They count only with the effect `NoExecute`.
+    /// Returns whether this holds for at least as many seconds as `other`. They count only with the effect `NoExecute`.
     fn lasts_as_long_as(&self, other: &Self) -> bool {
         match (self.toleration_seconds, other.toleration_seconds) {
             (Some(own), Some(seconds)) if self.effect == NO_EXECUTE => seconds <= own,
@@ -151,7 +152,7 @@ impl Toleration {
         }
     }
 
-    /// Whether a Pod with this tolerates `taint`, for however long (`Toleration.ToleratesTaint`).
+    /// Returns whether a Pod with this tolerates `taint`, for however long (`Toleration.ToleratesTaint`).
     ///
     /// An empty key is every key, with `Equal` too. Comparison operators tolerate nothing: they are off by default.
     pub fn tolerates(&self, taint: &Taint) -> bool {
@@ -160,7 +161,7 @@ impl Toleration {
             && (self.key.is_empty() || self.key == taint.key)
     }
 
-    /// Whether there is a taint that both tolerate, for however long.
+    /// Returns whether there is a taint that both tolerate, for however long.
     ///
     /// An operator other than `Equal` counts as `Exists`: what it may come to tolerate is not left out.
     pub fn overlaps(&self, other: &Self) -> bool {
@@ -172,7 +173,7 @@ impl Toleration {
     }
 }
 
-/// Whether a toleration of `effect` is one of taints with that of an `other`, or of all that have it and more.
+/// Returns whether a toleration of `effect` is one of taints with that of an `other`, or of all that have it and more.
 fn includes(effect: &str, other: &str) -> bool {
     effect.is_empty() || effect == other
 }
@@ -190,25 +191,25 @@ pub struct Taint {
 }
 
 impl Taint {
-    /// Whether this tells a condition of the Node that passes, such as `node.kubernetes.io/not-ready`. A node that an
-    /// autoscaler drains, or that is not ready yet, is still its tenant's node.
+    /// Returns whether this tells a condition of the Node that passes, such as `node.kubernetes.io/not-ready`. A node
+    /// that an autoscaler drains, or that is not ready yet, is still its tenant's node.
     pub fn is_passing(&self) -> bool {
         passing::is_passing(&self.key)
     }
 
-    /// Whether Pods stay away that don't tolerate this, for as long as somebody wants them to.
+    /// Returns whether Pods stay away that don't tolerate this, for as long as somebody wants them to.
     pub fn is_lasting(&self) -> bool {
         self.keeps_pods_away() && !self.is_passing()
     }
 
-    /// Whether Pods stay away that don't tolerate this (`DoNotScheduleTaintsFilterFunc`).
+    /// Returns whether Pods stay away that don't tolerate this (`DoNotScheduleTaintsFilterFunc`).
     pub fn keeps_pods_away(&self) -> bool {
         matches!(self.effect.as_str(), NO_SCHEDULE | NO_EXECUTE)
     }
 }
 
 impl fmt::Display for Taint {
-    /// `key[=value]:Effect`, as for `kubectl taint`.
+    /// Writes `key[=value]:Effect`, as for `kubectl taint`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let equals = if self.value.is_empty() { "" } else { "=" };
         write!(f, "{}{equals}{}:{}", self.key, self.value, self.effect)

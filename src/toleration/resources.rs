@@ -60,8 +60,8 @@ impl Visitor<'_> for ReadQuantity {
         f.write_str("a quantity")
     }
 
-    /// A quantity is more than nothing if it has no minus, and a digit other than 0 before its unit or exponent.
-    /// Kubernetes rounds up what is less than it can count.
+    /// Reads a quantity, which is more than nothing if it has no minus, and a digit other than 0 before its unit or
+    /// exponent. Kubernetes rounds up what is less than it can count.
     fn visit_str<E: Error>(self, text: &str) -> Result<Quantity, E> {
         let mut mantissa = text.bytes().take_while(|byte| matches!(byte, b'+' | b'.' | b'0'..=b'9'));
         Ok(Quantity(mantissa.any(|byte| matches!(byte, b'1'..=b'9'))))
@@ -86,7 +86,7 @@ const NATIVE: &str = "kubernetes.io/";
 /// What the names of resources begin with in quotas (`DefaultResourceRequestsPrefix`).
 const IN_QUOTAS: &str = "requests.";
 
-/// Whether `name` is that of an extended resource, such as `nvidia.com/gpu` (`IsExtendedResourceName`).
+/// Returns whether `name` is that of an extended resource, such as `nvidia.com/gpu` (`IsExtendedResourceName`).
 pub fn is_extended(name: &str) -> bool {
     name.contains('/')
         && !name.contains(NATIVE)
@@ -94,8 +94,8 @@ pub fn is_extended(name: &str) -> bool {
         && syntax::label_key(&format!("{IN_QUOTAS}{name}")).is_ok()
 }
 
-/// The tolerations that a Pod needs which requests these extended resources, in byte order of their names (the admission
-/// plugin `ExtendedResourceToleration`).
+/// Returns the tolerations that a Pod needs which requests these extended resources, in byte order of their names (the
+/// admission plugin `ExtendedResourceToleration`).
 pub fn tolerations_of_extended(resources: &BTreeSet<String>) -> Vec<Toleration> {
     resources.iter().map(|name| Toleration::exists(name, NO_SCHEDULE)).collect()
 }

@@ -1,5 +1,5 @@
-//! Tolerations in settings and in annotations of Namespaces: a field that none has is a mistake there, and so is `null`
-//! in a list. (In Pods both are passed over, as the API server does.)
+//! Checks tolerations in settings and in annotations of Namespaces. There, an unknown field and `null` in a list are
+//! mistakes. (In Pods, both are ignored, as by the API server.)
 
 use super::{EXISTS, NO_EXECUTE, NO_SCHEDULE, PREFER_NO_SCHEDULE, Toleration};
 use crate::json::read::read;
@@ -7,10 +7,10 @@ use crate::json::{FromObject, ReadError, Within};
 use crate::message::quote;
 use crate::selector::syntax;
 
-/// The tolerations in the `text` of a namespace's annotation; one that is empty, or `null`, has none.
+/// Reads the tolerations in the `text` of a namespace's annotation. If it is empty or `null`, there are none.
 ///
 /// # Errors
-/// It is not JSON, no list of tolerations, or one that the API server would refuse.
+/// It is no JSON list of tolerations, or the API server would refuse one of them.
 pub fn from_annotation(text: &str) -> Result<Vec<Toleration>, ReadError> {
     if text.is_empty() {
         return Ok(Vec::new());
@@ -27,8 +27,8 @@ pub fn from_annotation(text: &str) -> Result<Vec<Toleration>, ReadError> {
 }
 
 impl Toleration {
-    /// All that the API server would refuse in this (`ValidateTolerations`, with comparison operators off, as they are
-    /// by default), each in its field; nothing, if it is valid.
+    /// Finds everything that the API server would refuse, each with its field (`ValidateTolerations`). Comparison
+    /// operators are off, as they are by default.
     pub fn check(&self) -> Vec<ReadError> {
         let mut mistakes = Vec::new();
         let mut expect = |field, expected: &str, found: &str| {

@@ -17,8 +17,8 @@ use serde_json::Value;
 use super::finding::{Finding, Findings};
 use crate::{
     input::json::{pointer, typed},
-    input::policy_spec::{ContextAwareResource, PolicySpec, requirement},
     policies::overrides::NAME_OF_AN_OBJECT,
+    webhook::policy_spec::{ContextAwareResource, PolicySpec, requirement},
 };
 
 const API_VERSION: &str = "policies.kubewarden.io/v1";

@@ -4,30 +4,46 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use node_placement_policy::{
-    selector::{Operator, Requirement, Selector, syntax::label_key},
+    selector::{Operator, Requirement, Selector},
     settings::{NamespaceEntry, reference},
 };
-use serde_json::{Value, json};
 
 use super::{
     finding::{Finding, Findings},
-    samples::{POD_CREATION, Sample, samples},
+    samples::Sample,
 };
 use crate::{
     SettingsFile,
-    input::{
-        match_conditions::{Condition, Passage, evaluate},
-        policy_spec::PolicySpec,
-        settings::{entries, entries_at, is_for_any_name, namespace_selector},
-    },
-    lists::shortened,
+    input::settings::{entries, entries_at, is_for_any_name, namespace_selector},
     policies::required_rules::Feature,
+    webhook::{
+        conditions::{Passage, evaluate},
+        policy_spec::PolicySpec,
+    },
 };
 
-/// At most this many kinds of requests are named.
-const SHOWN: usize = 7;
+/// What users can set in an object that they create.
+const SETTABLE: [&str; 17] = [
+    "object.metadata.annotations",
+    "object.metadata.deletionGracePeriodSeconds",
+    "object.metadata.deletionTimestamp",
+    "object.metadata.finalizers",
+    "object.metadata.generateName",
+    "object.metadata.labels",
+    "object.metadata.name",
+    "object.metadata.ownerReferences",
+    "object.spec.activeDeadlineSeconds",
+    "object.spec.hostNetwork",
+    "object.spec.nodeName",
+    "object.spec.priorityClassName",
+    "object.spec.runtimeClassName",
+    "object.spec.schedulerName",
+    "object.spec.schedulingGates",
+    "object.spec.serviceAccountName",
+    "object.spec.tolerations",
+];
 
-/// Sends a sample of each request that a setting is about past the conditions.
+/// Sends the samples that the settings are about past the conditions.
 pub fn find_in_conditions(file: &SettingsFile, policy: &PolicySpec, findings: &mut Findings) {
     let conditions = &policy.match_conditions;
     if conditions.is_empty() {
@@ -40,7 +56,7 @@ pub fn find_in_conditions(file: &SettingsFile, policy: &PolicySpec, findings: &m
         _ => "which the API server then refuses, by failurePolicy: Fail, even with mode: monitor",
     };
     for ((passage, setting), titles) in passages_of_samples(file, policy) {
-        let titles = listed(&titles);
+        let titles = titles.join(", ");
         match passage {
             Passage::Passes => {}
             Passage::KeptAway(name) => {
@@ -63,58 +79,39 @@ pub fn find_in_conditions(file: &SettingsFile, policy: &PolicySpec, findings: &m
 }
 
 /// The titles of samples, by what becomes of them; of what is kept away, with the first setting that needs it.
-fn passages_of_samples(
-    file: &SettingsFile,
-    policy: &PolicySpec,
-) -> BTreeMap<(Passage, &'static str), BTreeSet<String>> {
+fn passages_of_samples(file: &SettingsFile, policy: &PolicySpec) -> BTreeMap<(Passage, &'static str), Vec<String>> {
     // Those that entries are about, and one that nobody has heard of.
     let names = entries(&file.typed).iter().filter_map(|entry| entry.name.as_ref());
     let namespaces: Vec<String> = names.map(|name| name.replace('*', "a")).chain(["default".to_owned()]).collect();
-    let (mut found, mut known) = (BTreeMap::<_, BTreeSet<String>>::new(), BTreeSet::new());
-    for (setting, feature) in Feature::in_settings(&file.settings) {
-        for sample in samples(feature, file).into_iter().filter(|sample| sample.is_sent(policy)) {
-            // A condition may leave some namespaces out; and what can't be evaluated may let a request pass.
-            let passages = namespaces.iter().map(|name| evaluate(&policy.match_conditions, &sample.request(name)));
-            let Some(passage) = passages.min() else { continue };
-            if known.insert((passage.clone(), sample.title())) {
-                let setting = if matches!(passage, Passage::KeptAway(_)) { setting } else { "" };
-                found.entry((passage, setting)).or_default().insert(sample.title());
-            }
-        }
+    let mut found = BTreeMap::<_, Vec<String>>::new();
+    for sample in Sample::ALL.into_iter().filter(|sample| policy.sends(sample.rule())) {
+        let mut features = Feature::in_settings(&file.settings);
+        let about_it = features.find(|(_, feature)| feature.requests().any(|request| request == sample.rule()));
+        let Some((setting, _)) = about_it else { continue };
+        // A condition may leave some namespaces out; and what can't be evaluated may let a request pass.
+        let passages = namespaces.iter().map(|name| evaluate(&policy.match_conditions, &sample.request(name)));
+        let Some(passage) = passages.min() else { continue };
+        let setting = if matches!(passage, Passage::KeptAway(_)) { setting } else { "" };
+        found.entry((passage, setting)).or_default().push(sample.title());
     }
     found
 }
 
-/// Conditions that keep Pods away by a label or an annotation, which whoever creates a Pod chooses.
+/// Finds conditions that depend on what whoever creates an object chooses.
 fn find_opt_outs(file: &SettingsFile, policy: &PolicySpec, findings: &mut Findings) {
     if !file.places_pods() || policy.only_reports() {
         return;
     }
-    let excludes = |name: &str, marks: Value| {
-        let sample = Sample::plain_pod(&marks);
-        let passage = evaluate(&policy.match_conditions, &sample.request("default"));
-        sample.is_sent(policy) && passage == Passage::KeptAway(name.to_owned())
-    };
-    // The key and the value can be any words of the condition.
-    let is_opt_out = |Condition { name, expression, .. }: &&Condition| {
-        let is_no_word = |letter: char| !letter.is_ascii_alphanumeric() && !"-_./".contains(letter);
-        let words = expression.split(is_no_word).flat_map(|word| word.split('.').chain([word]));
-        let words: BTreeSet<&str> = words.filter(|word| label_key(word).is_ok()).collect();
-        let marks = |value: &str| words.iter().map(|key| ((*key).to_owned(), value.into())).collect();
-        !excludes(name, json!({})) && words.iter().any(|value| excludes(name, Value::Object(marks(value))))
-    };
-    for Condition { name, .. } in policy.match_conditions.iter().filter(is_opt_out) {
-        let text = "excludes Pods by their labels or annotations, which users choose, and so can bypass placement; select \
-                    namespaces instead";
-        findings.remark(path(policy, name), format!("{name:?} {text}"));
+    for condition in &policy.match_conditions {
+        let fields = condition.reads_without_comparing(&SETTABLE);
+        let Some(first) = fields.first() else { continue };
+        let field = first.trim_start_matches("object.");
+        let text = format!(
+            "depends on {field}, which users choose, and so can bypass placement; select namespaces instead, or compare \
+             object with oldObject"
+        );
+        findings.remark(path(policy, &condition.name), format!("{:?} {text}", condition.name));
     }
-}
-
-/// The titles of samples. Where all creations of Pods are meant, not each kind of Pod is listed.
-fn listed(titles: &BTreeSet<String>) -> String {
-    let is_listed = |title: &&String| !titles.contains(POD_CREATION) || !title.starts_with("CREATE of pods ");
-    let titles: Vec<String> = titles.iter().filter(is_listed).cloned().collect();
-    shortened(&titles, SHOWN).unwrap_or_else(|| titles.join(", "))
 }
 
 /// The path of the condition of this name.
@@ -132,9 +129,9 @@ pub fn exempt_entries(file: &SettingsFile, policy: &PolicySpec) -> Vec<Finding> 
     if covered.contradiction().is_some() {
         return vec![];
     }
-    let creation = Sample::plain_pod(&json!({}));
-    let kept_away = |namespace: &str| match evaluate(&policy.match_conditions, &creation.request(namespace)) {
-        Passage::KeptAway(condition) if creation.is_sent(policy) => Some(condition),
+    let is_sent = policy.sends(Sample::Pod.rule());
+    let kept_away = |namespace: &str| match evaluate(&policy.match_conditions, &Sample::Pod.request(namespace)) {
+        Passage::KeptAway(condition) if is_sent => Some(condition),
         _ => None,
     };
     // So is what a condition keeps away everywhere.

@@ -8,10 +8,10 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use super::finding::{Finding, Findings};
 use crate::{
     SettingsFile,
-    input::{policy_spec::PolicySpec, settings::PLACEMENT},
+    input::settings::PLACEMENT,
     lists::distinct,
     policies::required_rules::{Feature, Request},
-    requests::resource::group_of,
+    webhook::{policy_spec::PolicySpec, resource::group_of},
 };
 
 /// Fields that let the policy be bypassed, that break what its settings say, or that are missing.

@@ -1,154 +1,92 @@
-//! Samples of the requests that settings are about, by the table `samples.yml`.
+//! Six requests that a policy's `matchConditions` must let through, where its settings are about them.
 
-use std::{collections::BTreeMap, sync::LazyLock};
-
-use node_placement_policy::{resource::Resource, settings::key::TargetKind};
-use serde::Deserialize;
+use node_placement_policy::resource::Resource;
 use serde_json::{Value, json};
 
 use crate::{
-    ManagedKeys, PolicySpec, SettingsFile,
-    policies::required_rules::{Feature, Request, Update},
-    requests::{
-        admission::{creator, kubelet, request_for, scheduler},
-        plugins::admitted,
+    Manifests,
+    policies::required_rules::Request as RuleRequest,
+    webhook::{
+        pods::binding_request,
+        request::{Request, Requester},
     },
 };
 
-/// A request that a setting is about: a row of the table, which says what its fields mean.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Sample {
-    #[serde(skip)]
-    request: Request,
-    what: String,
-    before: Option<Value>,
-    change: Option<Value>,
-    template: Option<Value>,
+/// A request as most clusters have it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Sample {
+    /// An ordinary user creates a Pod.
+    Pod,
+    /// An ordinary user creates a Pod that names its node.
+    PodThatNamesItsNode,
+    /// An ordinary user creates a Deployment.
+    Deployment,
+    /// An ordinary user creates a Namespace.
+    Namespace,
+    /// The scheduler binds a Pod.
+    Binding,
+    /// A kubelet changes a label of its Node.
+    Node,
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct Table {
-    objects: BTreeMap<String, Value>,
-    any: Sample,
-    plain_pod: Sample,
-    controlled_pod: Sample,
-    pod_updates: BTreeMap<Update, Vec<Sample>>,
-    updates: BTreeMap<Update, Vec<Sample>>,
-}
-
-/// That it can be read is a test.
-static TABLE: LazyLock<Table> = LazyLock::new(|| yaml_serde::from_str(include_str!("samples.yml")).unwrap_or_default());
-
-/// The title of the sample of a Pod that somebody creates.
-pub const POD_CREATION: &str = "CREATE of pods";
-
-const CREATE_POD: Request = ("", "pods", "CREATE");
-const UID: &str = "00000000-0000-0000-0000-000000000000";
-
-/// One of each kind of request that the feature is about.
-pub fn samples(feature: &'static Feature, file: &SettingsFile) -> Vec<Sample> {
-    let mut samples = vec![];
-    for request in feature.requests() {
-        let (_, resource, operation) = request;
-        let mut rows = vec![TABLE.any.clone()];
-        if request == CREATE_POD {
-            rows.extend([TABLE.plain_pod.clone(), TABLE.controlled_pod.clone()]);
-        }
-        // Only some updates matter.
-        if operation == "UPDATE" && (resource == "pods" || !feature.updates.is_empty()) {
-            let updates = if resource == "pods" { &TABLE.pod_updates } else { &TABLE.updates };
-            rows = feature.updates.iter().filter_map(|update| updates.get(update)).flatten().cloned().collect();
-            if resource == "pods" && feature.updates.contains(&Update::ManagedKeys) {
-                rows.extend(updates_of_managed_keys(file));
-            }
-        }
-        samples.extend(rows.into_iter().map(|row| Sample { request, ..row }));
-    }
-    samples
-}
-
-/// A Pod runs on for as long as its grace period says, and must not change its managed keys then.
-fn updates_of_managed_keys(file: &SettingsFile) -> impl Iterator<Item = Sample> {
-    let managed = ManagedKeys::from_settings(&file.typed);
-    [TargetKind::Label, TargetKind::Annotation].into_iter().filter_map(move |kind| {
-        let (field, key) = (kind.member(), managed.one(kind)?);
-        let deleted = json!({ "deletionTimestamp": "2026-01-01T00:00:00Z", field: { &key: "true" } });
-        let before = Some(json!({ "metadata": deleted, "spec": { "nodeName": "node-a" } }));
-        let change = Some(json!({ "metadata": { field: { key: "forged" } } }));
-        Some(Sample { what: format!("Pods being deleted that change {field}"), before, change, ..Sample::default() })
-    })
-}
+const NODE: &str = "node-a";
 
 impl Sample {
-    /// The creation of a Pod that asks for nothing, with these labels and annotations.
-    pub fn plain_pod(marks: &Value) -> Self {
-        let change = Some(json!({ "metadata": { "labels": marks, "annotations": marks } }));
-        Self { request: CREATE_POD, change, ..TABLE.plain_pod.clone() }
+    pub const ALL: [Self; 6] =
+        [Self::Pod, Self::PodThatNamesItsNode, Self::Deployment, Self::Namespace, Self::Binding, Self::Node];
+
+    /// The request as rules have it.
+    pub const fn rule(self) -> RuleRequest {
+        match self {
+            Self::Pod | Self::PodThatNamesItsNode => ("", "pods", "CREATE"),
+            Self::Deployment => ("apps", "deployments", "CREATE"),
+            Self::Namespace => ("", "namespaces", "CREATE"),
+            Self::Binding => ("", "pods/binding", "CREATE"),
+            Self::Node => ("", "nodes", "UPDATE"),
+        }
     }
 
-    /// `UPDATE of bound Pods`
-    pub fn title(&self) -> String {
-        let (_, resource, operation) = self.request;
-        format!("{operation} of {}", self.what.replace("RESOURCE", resource))
-    }
-
-    /// Whether a rule of the policy sends it.
-    pub fn is_sent(&self, policy: &PolicySpec) -> bool {
-        policy.sends(self.request)
+    /// `CREATE of pods that name their node`
+    pub fn title(self) -> String {
+        let (_, resource, operation) = self.rule();
+        let more = if self == Self::PodThatNamesItsNode { " that name their node" } else { "" };
+        format!("{operation} of {resource}{more}")
     }
 
     /// The request as an API server sends it, in a namespace of this name.
-    pub fn request(&self, namespace: &str) -> Value {
-        let (_, name, operation) = self.request;
-        let resource = resource(name);
-        let in_namespace = match resource {
-            Resource::Node => json!({}),
-            Resource::Namespace => json!({ "metadata": { "name": namespace } }),
-            _ => json!({ "metadata": { "namespace": namespace } }),
+    pub fn request(self, namespace: &str) -> Request {
+        let metadata = json!({ "name": "sample", "namespace": namespace });
+        let spec = json!({ "containers": [{ "name": "c", "image": "i" }] });
+        let created = |resource: Resource, more: Value| {
+            let mut object = json!({ "apiVersion": resource.api_version(), "kind": resource.kind(), "status": {} });
+            json_patch::merge(&mut object, &more);
+            // Who sends it is known here: nobody special.
+            Request::new(Request::creation(resource, object, Requester::Somebody).json)
         };
-        let mut object = json!({ "apiVersion": resource.api_version(), "kind": resource.kind() });
-        for patch in
-            [TABLE.objects.get(resource.plural()), self.before.as_ref(), Some(&in_namespace)].into_iter().flatten()
-        {
-            json_patch::merge(&mut object, patch);
+        match self {
+            Self::Pod => created(Resource::Pod, json!({ "metadata": metadata, "spec": spec })),
+            Self::PodThatNamesItsNode => {
+                let pod =
+                    json!({ "metadata": metadata, "spec": { "nodeName": NODE, "containers": spec["containers"] } });
+                created(Resource::Pod, pod)
+            }
+            Self::Deployment => {
+                let template = json!({ "metadata": { "labels": { "app": "sample" } }, "spec": spec });
+                let spec = json!({ "selector": { "matchLabels": { "app": "sample" } }, "template": template });
+                created(Resource::Deployment, json!({ "metadata": metadata, "spec": spec }))
+            }
+            Self::Namespace => created(Resource::Namespace, json!({ "metadata": { "name": namespace }, "spec": {} })),
+            Self::Binding => Request::recorded(binding_request(namespace, "sample", NODE, &Manifests::default()).json),
+            Self::Node => {
+                let node = |value: &str| {
+                    let metadata = json!({ "name": NODE, "labels": { "pool": value } });
+                    json!({ "apiVersion": "v1", "kind": "Node", "metadata": metadata, "spec": {}, "status": {} })
+                };
+                let mut request = Request::creation(Resource::Node, node("new"), Requester::Kubelet(NODE));
+                request.json["operation"] = "UPDATE".into();
+                request.json["oldObject"] = node("old");
+                request
+            }
         }
-        let mut old_object = Value::Null;
-        if operation != "CREATE" {
-            let stored = json!({ "uid": UID, "resourceVersion": "1", "creationTimestamp": "2026-01-01T00:00:00Z" });
-            json_patch::merge(&mut object, &json!({ "metadata": stored }));
-            old_object = object.clone();
-        }
-        let in_template = |patch| resource.template().iter().rev().fold(patch, |patch, step| json!({ *step: patch }));
-        for patch in [self.change.clone(), self.template.clone().map(in_template)].iter().flatten() {
-            json_patch::merge(&mut object, patch);
-        }
-        let mut user_info = match resource {
-            Resource::Node => kubelet("node-a"),
-            Resource::Binding => scheduler(),
-            _ => creator(&object),
-        };
-        user_info["uid"] = UID.into();
-        let mut request = request_for(resource, name, object, user_info);
-        request["operation"] = operation.into();
-        request["oldObject"] = old_object;
-        admitted(&request)
-    }
-}
-
-/// `nodes/status` is about Nodes, `pods/binding` about Bindings.
-fn resource(name: &str) -> Resource {
-    let plural = if name == "pods/binding" { "bindings" } else { name.split('/').next().unwrap_or(name) };
-    Resource::all().find(|resource| resource.plural() == plural).unwrap_or(Resource::Pod)
-}
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn the_table_can_be_read() -> anyhow::Result<()> {
-        let table: super::Table = yaml_serde::from_str(include_str!("samples.yml"))?;
-        assert_eq!(table.objects.len(), super::Resource::all().count());
-        Ok(())
     }
 }

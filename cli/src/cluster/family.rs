@@ -7,7 +7,7 @@ use node_placement_policy::resource::Resource;
 use serde_json::json;
 
 use super::{Kind, Owner};
-use crate::{input::manifests::Identity, requests::delivery::selects};
+use crate::{input::manifests::Identity, webhook::delivery::selects};
 
 /// An object that is a Pod or creates some, and its controlling owner.
 #[derive(Clone, Debug)]

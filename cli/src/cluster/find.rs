@@ -25,7 +25,10 @@ use crate::{
         json::{list_of, text},
         manifests::{Identity, Manifest, Manifests},
     },
-    requests::{admission::is_terminating, pod::is_mirror, template::makes_other_pods},
+    webhook::{
+        pods::{is_mirror, makes_other_pods},
+        request::is_terminating,
+    },
 };
 
 /// API groups whose unknown kinds are reported. `app` and `core` are common misspellings.

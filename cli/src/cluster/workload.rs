@@ -16,7 +16,7 @@ use crate::{
         json::{list_of, text},
         manifests::Manifest,
     },
-    requests::template::template,
+    webhook::pods::template,
 };
 
 /// An object whose controller creates Pods, which is judged as its Pods would be created now.

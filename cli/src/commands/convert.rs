@@ -54,7 +54,7 @@ impl Convert {
                 exempt.for_each(|finding| print_stderr(&format!("warning: {finding}")));
             }
         }
-        printer.write(text.trim_end());
+        printer.file(&text);
         Ok(ExitStatus::Accepted)
     }
 }

@@ -12,7 +12,7 @@ use crate::{
     input::documents::{read_text, yaml_documents},
     input::settings_file::SettingsFile,
     output::{printer::Printer, terminal::print_stderr},
-    policies::{backstop::backstop_file, overrides::Overrides, policy_file::policy_file},
+    policies::{backstop::backstop_file, overrides::Overrides, policy_file::policy_file, twin::twin_file},
 };
 
 /// Write the ClusterAdmissionPolicy that settings need
@@ -21,7 +21,8 @@ use crate::{
   kubectl node-placement policy settings.yml > policy.yml
   kubectl node-placement policy settings.yml --namespaces 'tenant=blue' | kubectl apply -f -
   kubectl node-placement policy policy.yml > new.yml     # after a change of its settings
-  kubectl node-placement policy policy.yml --backstop    # what holds the fence while no policy-server answers
+  kubectl node-placement policy policy.yml --backstop    # keeps Pods on their nodes while no policy-server answers
+  kubectl node-placement policy policy.yml --in-process  # lets them start as well (Kubernetes 1.36)
 
 Review it before you apply it: the comments say why each field is there. Settings that need two policies, because of
 another failurePolicy or of onNodes, become two documents. Of a whole policy, its metadata, module, policyServer,
@@ -37,6 +38,21 @@ pub struct Policy {
     /// requiredNodeSelector
     #[arg(long, conflicts_with_all = ["module", "policy_server"])]
     backstop: bool,
+    /// Write a MutatingAdmissionPolicy as well, before that of --backstop: the API server itself adds the
+    /// requiredNodeSelector and defaultTolerations to Pods
+    #[arg(long, conflicts_with_all = ["module", "policy_server", "backstop"])]
+    in_process: bool,
+}
+
+/// Lists the fields of a policy that a backstop and a twin do not have, a line for each.
+fn fields_not_carried_over(file: &SettingsFile) -> Vec<&'static str> {
+    let selector = file.policy.as_ref().map(|policy| &policy.namespace_selector);
+    let has_labels = selector.is_some_and(|selector| selector.match_labels.as_ref().is_some_and(|own| !own.is_empty()));
+    if has_labels {
+        vec!["spec.namespaceSelector.matchLabels is not carried over: Kubewarden drops it"]
+    } else {
+        vec![]
+    }
 }
 
 /// What is not kept of a policy, such as one that reports, or proves what another one does: a line for each field.
@@ -71,18 +87,22 @@ impl Policy {
     pub fn run(&self, printer: &mut Printer) -> Result<ExitStatus> {
         let path = self.settings.display();
         let text = read_text(existing(&self.settings)?)?;
+        let is_in_process = self.backstop || self.in_process;
         for file in yaml_documents(&text).and_then(SettingsFile::read_all).with_context(|| path.to_string())? {
             let mistakes = mistakes(&file.settings);
             let lines: Vec<String> = mistakes.iter().map(|line| format!("{path}: {line}")).collect();
             ensure!(lines.is_empty(), "{}", lines.join("\nerror: "));
-            if !self.backstop {
-                for line in fields_not_kept(&file) {
-                    print_stderr(&format!("warning: {path}: {line}"));
-                }
+            let lines = if is_in_process { fields_not_carried_over(&file) } else { fields_not_kept(&file) };
+            for line in lines {
+                print_stderr(&format!("warning: {path}: {line}"));
             }
         }
-        let write = if self.backstop { backstop_file } else { policy_file };
-        printer.write(write(&text, &self.overrides).with_context(|| path.to_string())?.trim_end());
+        let write = match (self.in_process, self.backstop) {
+            (true, _) => twin_file,
+            (false, true) => backstop_file,
+            (false, false) => policy_file,
+        };
+        printer.file(&write(&text, &self.overrides).with_context(|| path.to_string())?);
         Ok(ExitStatus::Accepted)
     }
 }

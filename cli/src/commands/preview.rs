@@ -78,7 +78,7 @@ impl Preview {
         match self.output {
             Format::Text => printer.write(text(&preview, width(), self.verbose).trim_end()),
             Format::Html => printer.write(page(&preview, &self.origin())?.trim_end()),
-            Format::Commands => printer.write(commands(&preview).trim_end()),
+            Format::Commands => printer.file(&commands(&preview)),
             format => printer.data(format, &preview)?,
         }
         Ok(if preview.holds_up { ExitStatus::Rejected } else { ExitStatus::Accepted })

@@ -21,6 +21,7 @@ use crate::{
         report::{CaseResult, lines},
     },
     trial::Trial,
+    webhook::deployment::Deployment,
 };
 
 /// Test settings against expectations
@@ -89,8 +90,9 @@ impl Test {
         let cluster = self.cluster.manifests()?.context("--init: add -c PATH")?;
         let path = self.cluster.cluster.first().map_or(Path::new(""), PathBuf::as_path);
         let progress = Progress::begin();
-        let trial = Trial { policy, files: &files, known: &cluster };
-        printer.write(write_tests(&trial, [settings, path], |what| progress.update(what))?.trim_end());
+        let deployment = Deployment::new(policy, &files);
+        let trial = Trial { deployment: &deployment, known: &cluster };
+        printer.file(&write_tests(&trial, [settings, path], |what| progress.update(what))?);
         Ok(ExitStatus::Accepted)
     }
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::{
     ExitStatus, Format,
@@ -17,8 +17,12 @@ use crate::{
         json::{text, title},
         yaml::Document as Positioned,
     },
-    output::{printer::Printer, terminal::print_stderr},
-    trial::{Trial, TrialResult, recorded_request, request_from},
+    output::{explanation::where_to_run, printer::Printer, terminal::print_stderr},
+    trial::{self, ResultEntry, Trial, TrialResult},
+    webhook::{
+        deployment::{Admission, Deployment},
+        request::{Request, recorded_request, request_from},
+    },
 };
 
 /// Show what becomes of manifests, as if an administrator applied them, and where their Pods could run
@@ -52,7 +56,7 @@ pub struct Try {
 struct Document {
     path: String,
     document: Positioned,
-    request: Option<Value>,
+    request: Option<Request>,
 }
 
 impl Try {
@@ -61,18 +65,20 @@ impl Try {
         let policy = self.engine.policy()?;
         let files = self.settings.read_all(&policy)?;
         let known = self.known(&documents)?;
-        let trial = Trial { policy: &policy, files: &files, known: &known };
+        let deployment = Deployment::new(&policy, &files);
+        let trial = Trial { deployment: &deployment, known: &known };
         let mut results = vec![];
         for Document { path, document, request } in documents {
-            let result = request.map(|request| trial.judge(request)).transpose().with_context(|| path.clone())?;
-            if result.as_ref().is_some_and(|result| result.answers.is_malformed()) {
+            let judge = |request: Request| trial.judge_with_nodes(&request);
+            let result = request.map(judge).transpose().with_context(|| path.clone())?;
+            if result.as_ref().is_some_and(|result| result.review.is_malformed()) {
                 hint_at_quotes(&path, &document);
             }
             results.push((document.value, result));
         }
         match self.output {
             Format::Text => write(&trial, &results, printer),
-            format => printer.data(format, &data(&trial, &results))?,
+            format => printer.data(format, &data(&results))?,
         }
         let statuses = results.iter().filter_map(|(_, result)| result.as_ref()).map(exit_status);
         Ok(statuses.max().unwrap_or(ExitStatus::Accepted))
@@ -115,7 +121,7 @@ impl Try {
     /// What may be looked up: the cluster, and the Namespaces that are created here.
     fn known(&self, documents: &[Document]) -> Result<Manifests> {
         let cluster = self.cluster.manifests()?.unwrap_or_else(Manifests::partial);
-        let requests = documents.iter().filter_map(|document| document.request.as_ref());
+        let requests = documents.iter().filter_map(|document| document.request.as_ref()).map(|request| &request.json);
         let created = requests.filter(|request| request["operation"] == "CREATE").map(|request| &request["object"]);
         let is_named = |object: &&Value| object["metadata"]["name"].is_string();
         cluster.with(created.filter(|object| object["kind"] == "Namespace").filter(is_named).cloned())
@@ -137,26 +143,26 @@ fn not_handled(object: &Value) -> String {
     format!("the policy does not handle the kind {kind} of {version}")
 }
 
-fn exit_status(result: &TrialResult<'_>) -> ExitStatus {
-    if result.answers.unknown.is_some() {
+fn exit_status(TrialResult { review, pods, .. }: &TrialResult) -> ExitStatus {
+    if !review.is_answered {
         return ExitStatus::Mistaken;
     }
-    let are_pods_refused = result.pods.as_ref().is_some_and(|pods| pods.refused.is_some());
-    if result.answers.is_accepted() && !are_pods_refused { ExitStatus::Accepted } else { ExitStatus::Rejected }
+    let are_pods_refused = pods.as_ref().is_some_and(|pods| pods.rejection.is_some());
+    if review.is_accepted() && !are_pods_refused { ExitStatus::Accepted } else { ExitStatus::Rejected }
 }
 
 /// Documents, each with what becomes of its request.
-type Results<'p> = [(Value, Option<TrialResult<'p>>)];
+type Results = [(Value, Option<TrialResult>)];
 
-fn data(trial: &Trial<'_>, results: &Results<'_>) -> Vec<Value> {
-    let data = |(document, result): &(Value, Option<TrialResult<'_>>)| match result {
-        Some(result) => trial.data(result),
-        None => vec![json!({ "object": title(document), "verdict": "skipped", "reason": not_handled(document) })],
+fn data(results: &Results) -> trial::Results {
+    let entry = |(document, result): &(Value, Option<TrialResult>)| match result {
+        Some(result) => ResultEntry::new(result),
+        None => ResultEntry::skipped(document, not_handled(document)),
     };
-    results.iter().flat_map(data).collect()
+    trial::Results { results: results.iter().map(entry).collect() }
 }
 
-fn write(trial: &Trial<'_>, results: &Results<'_>, printer: &mut Printer) {
+fn write(trial: &Trial<'_>, results: &Results, printer: &mut Printer) {
     for (position, (document, result)) in results.iter().enumerate() {
         if position > 0 {
             printer.gap();
@@ -168,12 +174,12 @@ fn write(trial: &Trial<'_>, results: &Results<'_>, printer: &mut Printer) {
     }
 }
 
-fn write_result(trial: &Trial<'_>, result: &TrialResult<'_>, printer: &mut Printer) {
-    let TrialResult { name, request, answers, pods } = result;
-    let mut request = request.clone();
-    for (policy, evaluation) in &answers.evaluations {
+fn write_result(trial: &Trial<'_>, result: &TrialResult, printer: &mut Printer) {
+    let TrialResult { name, review, pods } = result;
+    let mut request = review.request.clone();
+    for (policy, evaluation) in &review.answers {
         let title = match policy {
-            Some(policy) if trial.files.len() > 1 => format!("{name}, by {policy}"),
+            Some(policy) if trial.deployment.files.len() > 1 => format!("{name}, by {policy}"),
             _ => name.clone(),
         };
         printer.evaluation(&title, &request, evaluation, trial.known);
@@ -183,15 +189,18 @@ fn write_result(trial: &Trial<'_>, result: &TrialResult<'_>, printer: &mut Print
             request["object"] = changed.clone();
         }
     }
-    if let Some(reason) = &answers.not_sent {
-        printer.unanswered("not sent", name, &format!("not sent to the policy: {reason}"));
-    }
-    if let Some(gap) = &answers.unknown {
-        printer.unanswered("unknown", name, &format!("it can't be told what becomes of it: {}", gap.advice()));
+    match &review.admission {
+        Admission::NotSent(by) => printer.unanswered("not sent", name, &format!("not sent to the policy: {by}")),
+        Admission::Unknown(gap) if !review.is_answered => {
+            printer.unanswered("unknown", name, &format!("it can't be told what becomes of it: {}", gap.advice()));
+        }
+        _ => {}
     }
     let Some(pods) = pods else { return };
-    pods.lines.iter().for_each(|line| printer.below(line));
-    if answers.not_sent.is_none() {
+    let who = if review.request["object"]["kind"] == "Pod" { "it" } else { "its Pods" };
+    let places = pods.fit.iter().flat_map(|fit| where_to_run(who, fit));
+    pods.lines.iter().cloned().chain(places).for_each(|line| printer.below(&line));
+    if !matches!(review.admission, Admission::NotSent(_)) {
         printer.stored(&request["object"]);
     }
 }

@@ -15,7 +15,10 @@ use super::plugins::{PairList, Plugins};
 use crate::{
     Manifests, Policy,
     input::json::text,
-    requests::{admission::workload_request, pod::plain_pod_request},
+    webhook::{
+        pods::plain_pod_request,
+        request::{Request, workload_request},
+    },
 };
 
 /// A line for each namespace and difference. `settings` are those that `plugins` were converted to; the policy is asked
@@ -24,18 +27,18 @@ use crate::{
 /// # Errors
 /// The policy failed to answer.
 pub fn differences(plugins: &Plugins, settings: &Value, cluster: &Manifests, policy: &Policy) -> Result<Vec<String>> {
-    let refusal = |request: &Value| -> Result<Option<String>> {
-        let answer = policy.validate(request, settings, cluster.clone())?.answer;
+    let refusal = |request: Request| -> Result<Option<String>> {
+        let answer = policy.validate(&request.json, settings, cluster.clone())?.answer;
         Ok((!answer.accepted).then(|| answer.message.unwrap_or_default()))
     };
     let mut lines = vec![];
     for namespace in cluster.namespaces() {
         let name = text(&namespace["metadata"]["name"]);
         let annotated = Annotated { plugins, namespace };
-        let own = match refusal(&workload_request(Resource::Namespace, namespace))? {
+        let own = match refusal(workload_request(Resource::Namespace, namespace))? {
             Some(message) => vec![format!("{message}{}", annotated.as_the_plugins_read())],
             None => {
-                let refused = refusal(&plain_pod_request(name))?;
+                let refused = refusal(plain_pod_request(name))?;
                 let refused = refused.map(|message| format!("a Pod that asks for nothing is refused: {message}"));
                 let lines = [annotated.set_based_selector(), annotated.wider_whitelist(), refused];
                 lines.into_iter().flatten().collect()

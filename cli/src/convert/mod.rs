@@ -19,8 +19,8 @@ use crate::{
     Manifests, Policy,
     engine::policy::mistakes,
     input::documents::yaml_documents,
-    output::template::{comment, render},
-    requests::pod::plain_pod_request,
+    template::{comment, render},
+    webhook::pods::plain_pod_request,
     wrap,
 };
 
@@ -99,7 +99,7 @@ fn data(plugins: &Plugins, from: &str) -> Value {
 /// whitelist does not allow. An empty one allows everything.
 fn not_allowed(plugin: &PodTolerationRestriction) -> Vec<Toleration> {
     let Some(whitelist) = plugin.whitelist.as_ref().filter(|list| !list.is_empty()) else { return vec![] };
-    let tolerations = plain_pod_request("default")["object"]["spec"]["tolerations"].take();
+    let tolerations = plain_pod_request("default").json["object"]["spec"]["tolerations"].take();
     let mut tolerations: Vec<Toleration> = serde_json::from_value(tolerations).unwrap_or_default();
     tolerations.extend(plugin.default.iter().flatten().cloned());
     tolerations.retain(|toleration| !whitelist.iter().any(|allowed| allowed.covers(toleration)));

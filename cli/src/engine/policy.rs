@@ -11,7 +11,10 @@ use serde_json::Value;
 use super::host::{Engine, Host, Native, Record};
 #[cfg(feature = "module")]
 use super::interpreter::Interpreted;
-use crate::input::manifests::{Identity, Manifests};
+use crate::{
+    input::manifests::{Identity, Manifests},
+    webhook::request::admission_request,
+};
 
 /// A policy, whatever runs it.
 pub struct Policy(Box<dyn Engine>);
@@ -134,11 +137,21 @@ impl Evaluation {
     pub fn looked_up(&self) -> impl Iterator<Item = Identity> {
         self.record.lookups.iter().map(Identity::from)
     }
-}
 
-/// The request within an AdmissionReview; anything else is taken for the request itself.
-pub fn admission_request(document: &Value) -> &Value {
-    if document["kind"] == "AdmissionReview" { &document["request"] } else { document }
+    /// Adds what the next policy answers.
+    pub fn add(&mut self, next: Self) {
+        let (answer, record) = (&mut self.answer, &mut self.record);
+        (answer.accepted, answer.message, answer.code) = (next.answer.accepted, next.answer.message, next.answer.code);
+        answer.mutated_object = next.answer.mutated_object.or(answer.mutated_object.take());
+        answer.audit_annotations.get_or_insert_default().extend(next.answer.audit_annotations.unwrap_or_default());
+        answer.warnings.get_or_insert_default().extend(next.answer.warnings.unwrap_or_default());
+        if let Some(mut patch) = next.patch {
+            self.patch.get_or_insert_default().0.append(&mut patch.0);
+        }
+        record.cause = next.record.cause;
+        record.lookups.extend(next.record.lookups);
+        record.logs.extend(next.record.logs);
+    }
 }
 
 /// What the host hands to `validate`.

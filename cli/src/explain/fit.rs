@@ -1,26 +1,31 @@
-//! Which pools take a Pod, and what excludes it from the others.
+//! Which pools can run a Pod, and what excludes it from the others.
 
 use std::collections::BTreeSet;
 
 use anyhow::Result;
-use node_placement_policy::selector::{Requirement, Selector, parse};
+use k8s_openapi::api::core::v1::PodSpec;
+use node_placement_policy::selector::{Requirement, Selector};
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::{
     demands::{Demand, DemandKind},
-    engine::{policy_chain::PolicyChain, reply::Reply},
     input::{
+        json::typed,
         manifests::Manifests,
         settings_file::{SettingsFile, label_keys_of_files},
     },
-    scheduling::{
-        constraints::{Constraints, Exclusion, LabelExclusion},
-        label_values::LabelValues,
-        node::Node,
-        pool::{Pool, Pools},
-        resources::Requests,
+    places::{
+        fit::{Exclusion, Fit as Answer, Obstacle, Spec},
+        node_map::{Machines, NodeMap, NodeTraits, Pool},
+        node_pool::NodePool,
+        pod::{PodNeeds, PodSpecs},
     },
+    webhook::{
+        defaults::runtime_class,
+        deployment::{Refusal, Scenario, Target},
+    },
+    words::{exclusion, unevaluated},
 };
 
 /// Where a Pod fits.
@@ -39,8 +44,8 @@ pub struct Fit {
     pub not_now: Vec<String>,
 }
 
-/// Whether a pool takes a Pod.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+/// Whether a pool can run a Pod.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct PoolFit {
@@ -52,34 +57,51 @@ pub struct PoolFit {
     pub fits: bool,
     /// The first thing that excludes the Pod, if it does not.
     pub excluded_by: Option<String>,
-    /// Whether it takes the Pod, and none of its nodes has as much as the Pod requests.
-    #[serde(skip)]
-    pub is_too_small: bool,
-    /// Whether it takes the Pod, and its nodes that are large enough are all cordoned, not ready, or about to go.
-    #[serde(skip)]
-    pub is_not_now: bool,
     /// What the Pod requests more of than some of its nodes have.
     #[serde(skip)]
-    pub lacks: Vec<String>,
-    /// The names of its nodes where the Pod can run now: they take it, are large enough, and ready.
+    pub lacks: BTreeSet<String>,
+    /// The names of its nodes where the Pod can run now.
     #[serde(skip)]
     pub usable: Vec<String>,
-    /// The names of those that take it and are large enough, and that are cordoned, not ready, or about to go.
+    /// The names of those where it could, and that are cordoned, not ready, or about to go.
     #[serde(skip)]
     pub not_now: Vec<String>,
+    /// The names of those that fit, and are too small for it.
+    #[serde(skip)]
+    pub small: Vec<String>,
+    /// Why the policy refuses to bind the Pod to some of its nodes, and their names.
+    #[serde(skip)]
+    pub unbindable: Option<(String, Vec<String>)>,
+    /// The NodePool of which Karpenter would create a node for it.
+    #[serde(skip)]
+    pub creates: Option<String>,
+}
+
+impl PoolFit {
+    /// Whether nothing but the size of its nodes keeps the Pod away.
+    pub fn is_too_small(&self) -> bool {
+        self.creates.is_none() && self.usable.is_empty() && self.not_now.is_empty() && !self.small.is_empty()
+    }
+
+    /// Whether all its nodes that are large enough are cordoned, not ready, or about to go.
+    pub fn is_not_now(&self) -> bool {
+        self.creates.is_none() && self.usable.is_empty() && !self.not_now.is_empty()
+    }
 }
 
 impl Fit {
-    /// The pools where the Pod can run now: they take it, are large enough, and ready.
+    /// The pools where the Pod can run now.
     pub fn usable(&self) -> impl Iterator<Item = &PoolFit> {
-        self.pools.iter().filter(|pool| pool.fits && !pool.is_too_small && !pool.is_not_now)
+        self.pools.iter().filter(|pool| !pool.usable.is_empty() || pool.creates.is_some())
     }
 }
 
 /// Asks the policies whether the scheduler may bind a Pod.
 pub struct BindingReview<'b> {
     /// The policies that are asked.
-    pub chain: &'b PolicyChain<'b>,
+    pub scenario: Scenario<'b>,
+    /// What their look-ups reach.
+    pub cluster: &'b Manifests,
     /// The namespace of the Pod.
     pub namespace: &'b str,
     /// Its name.
@@ -89,28 +111,36 @@ pub struct BindingReview<'b> {
 impl BindingReview<'_> {
     /// Why the policy refuses to bind the Pod to a node, if it does.
     fn refusal(&self, node: &str) -> Result<Option<String>> {
-        Ok(match self.chain.bind(self.namespace, self.pod, node)? {
-            Reply::Refused(refusal) => Some(refusal.message),
-            _ => None,
-        })
+        Ok(self.bind(Target::Existing(node))?.map(|refusal| refusal.message))
     }
 
     /// Why the policy refuses to bind the Pod to a node that Karpenter would create.
     fn refusal_of_created(&self, node: &Value) -> Result<Option<String>> {
-        Ok(match self.chain.bind_to_created(self.namespace, self.pod, node)? {
-            // Something else may give the node what its NodePool does not.
-            Reply::Refused(refusal) if !refusal.is_about_metadata() => Some(refusal.message),
-            _ => None,
-        })
+        let refusal = self.bind(Target::Created(node))?;
+        // Something else may give the node what its NodePool does not.
+        Ok(refusal.filter(|refusal| !refusal.is_about_metadata()).map(|refusal| refusal.message))
+    }
+
+    fn bind(&self, target: Target<'_>) -> Result<Option<Refusal>> {
+        Ok(self.scenario.bind(self.namespace, self.pod, target, self.cluster)?.refusal().cloned())
     }
 }
 
-/// What a Pod needs of the node that it runs on.
-#[derive(Debug)]
-pub struct PodNeeds {
-    /// What it asks of nodes; of a DaemonSet also, and first, what its controller sees.
-    constraints: Vec<Constraints>,
-    requests: Requests,
+/// Reads what a Pod requires of nodes from the PodSpecs that stand for it: its own, which is the last, and of a DaemonSet
+/// that of the template.
+///
+/// # Errors
+/// A field has a type that no PodSpec has, or the RuntimeClass is none.
+pub fn needs_of(specs: &[Value], cluster: &Manifests) -> Result<PodNeeds> {
+    let (Some(own), template) = (specs.last(), specs.len().checked_sub(2).and_then(|at| specs.get(at))) else {
+        return Ok(PodNeeds::new(&PodSpecs::of(&PodSpec::default())));
+    };
+    let read = |spec: &Value| match spec {
+        Value::Null => Ok(PodSpec::default()),
+        spec => typed::<PodSpec>(spec, "spec.").map(|(read, _)| read),
+    };
+    let (pod, template, class) = (read(own)?, template.map(read).transpose()?, runtime_class(own, cluster)?);
+    Ok(PodNeeds::new(&PodSpecs { pod: &pod, template: template.as_ref(), class: class.as_ref() }))
 }
 
 /// The pools of a cluster, told apart by what the settings of a deployment and some Pods name.
@@ -121,120 +151,113 @@ pub fn pools_for<'p>(
     files: &[SettingsFile],
     pods: impl IntoIterator<Item = &'p PodNeeds>,
     cluster: &Manifests,
-) -> Result<Pools> {
-    Pools::read(cluster, label_keys_of_files(files), pods.into_iter().flat_map(|pod| &pod.constraints))
+) -> Result<NodeMap> {
+    let traits = NodeTraits { labels: label_keys_of_files(files), ..NodeTraits::default() };
+    NodeMap::new(Machines::read(cluster)?, traits, pods)
 }
 
-impl PodNeeds {
-    /// Reads PodSpecs that stand for one Pod of a workload of this `kind`; the last is its own. What its controller sees of a template lacks the
-    /// overhead of a RuntimeClass.
-    ///
-    /// # Errors
-    /// One is none.
-    pub fn read(kind: &str, specs: &[Value], cluster: &Manifests) -> Result<Self> {
-        let constraints = specs.iter().map(|spec| Constraints::of_kind(kind, spec, cluster)).collect::<Result<_>>()?;
-        let requests = specs.last().map_or_else(|| Ok(Requests::default()), Requests::read)?;
-        Ok(Self { constraints, requests })
-    }
+/// Returns where a Pod fits; `demands` are those of its namespace, where it has them. Where it must be bound, `review` says
+/// whether it may be.
+///
+/// # Errors
+/// The policy failed to answer.
+pub fn fit(pod: &PodNeeds, map: &NodeMap, demands: &[Demand], review: Option<&BindingReview<'_>>) -> Result<Fit> {
+    let pools = map.pools.iter().map(|pool| fit_pool(pod, map, pool, demands, review));
+    let pools = pools.collect::<Result<Vec<PoolFit>>>()?;
+    let named = |is: fn(&PoolFit) -> bool| pools.iter().filter(|pool| is(pool)).map(|pool| pool.name.clone()).collect();
+    Ok(Fit { refused: None, too_small: named(PoolFit::is_too_small), not_now: named(PoolFit::is_not_now), pools })
+}
 
-    /// Where it fits; `demands` are those of its namespace, where it has them. Where it must be bound, `review` says
-    /// whether it may be.
-    ///
-    /// # Errors
-    /// The policy failed to answer.
-    pub fn fit(&self, pools: &Pools, demands: &[Demand], review: Option<&BindingReview<'_>>) -> Result<Fit> {
-        let pools = pools.pools.iter().map(|pool| self.fit_pool(pool, demands, review));
-        let pools = pools.collect::<Result<Vec<PoolFit>>>()?;
-        let too_small = pools.iter().filter(|pool| pool.is_too_small).map(|pool| pool.name.clone()).collect();
-        let not_now = pools.iter().filter(|pool| pool.is_not_now).map(|pool| pool.name.clone()).collect();
-        Ok(Fit { refused: None, pools, too_small, not_now })
-    }
-
-    fn fit_pool(&self, pool: &Pool, demands: &[Demand], review: Option<&BindingReview<'_>>) -> Result<PoolFit> {
-        let excluded = |pod| Some(describe_exclusion(&pool.excludes(pod)?, pod, pool, demands));
-        let mut excluded_by = self.constraints.iter().find_map(excluded);
-        let creates = self.constraints.iter().all(|pod| pool.would_create(pod));
-        // A NodePool may take what its nodes do not.
-        let takes_it = self.constraints.iter().all(|pod| pool.nodes_exclude(pod).is_none());
-        let mut nodes: Vec<&Node> = pool.nodes.iter().filter(|_| takes_it).collect();
-        if let Some(review) = review.filter(|_| excluded_by.is_none()) {
-            let refusal = self.retain_bindable(pool, &mut nodes, creates, review)?;
-            excluded_by = refusal.map(|why| format!("the policy refuses to bind the Pod to it: {why}"));
+fn fit_pool(
+    pod: &PodNeeds,
+    map: &NodeMap,
+    pool: &Pool,
+    demands: &[Demand],
+    review: Option<&BindingReview<'_>>,
+) -> Result<PoolFit> {
+    let nodes = pool.nodes.iter().map(|node| node.name.clone()).collect();
+    let mut found = PoolFit { name: pool.name.clone(), nodes, ..PoolFit::default() };
+    let mut excluded = None;
+    for node in &pool.nodes {
+        let answer = pod.fit(node, &map.devices);
+        if answer.is_accepted()
+            && let Some(why) = review.map(|review| review.refusal(&node.name)).transpose()?.flatten()
+        {
+            found.unbindable.get_or_insert((why, vec![])).1.push(node.name.clone());
+            continue;
         }
-        let fits = excluded_by.is_none();
-        let lacks_on = |node: &Node| self.requests.lacking(&node.allocatable);
-        let (large, small): (Vec<&Node>, Vec<&Node>) = nodes.into_iter().partition(|node| lacks_on(node).is_none());
-        let is_ready = |node: &&Node| !self.constraints.iter().any(|pod| pod.waits_for(node));
-        let is_too_small = fits && !creates && large.is_empty();
-        // Where no node is large enough, it is still worth knowing that none is ready either.
-        let mut counted = if is_too_small { &small } else { &large }.iter();
-        let is_not_now = fits && !creates && !counted.any(&is_ready);
-        let (ready, not_ready): (Vec<&Node>, Vec<&Node>) = large.into_iter().partition(|node| is_ready(node));
-        let names = |nodes: &[&Node]| nodes.iter().map(|node| node.name.clone()).collect();
-        let lacks: BTreeSet<&str> = small.iter().filter_map(|node| lacks_on(node)).collect();
-        Ok(PoolFit {
-            name: pool.name.clone(),
-            nodes: names(&pool.nodes.iter().collect::<Vec<_>>()),
-            fits,
-            excluded_by,
-            is_too_small,
-            is_not_now,
-            lacks: lacks.into_iter().map(str::to_owned).collect(),
-            usable: names(&ready),
-            not_now: names(&not_ready),
-        })
-    }
-
-    /// Takes away the nodes to which the policy refuses to bind the Pod; why, if none is left.
-    fn retain_bindable(
-        &self,
-        pool: &Pool,
-        nodes: &mut Vec<&Node>,
-        creates: bool,
-        review: &BindingReview<'_>,
-    ) -> Result<Option<String>> {
-        let created = pool.creates.as_ref().filter(|_| creates && nodes.is_empty()).zip(self.constraints.last());
-        if let Some((node_pool, pod)) = created {
-            return review.refusal_of_created(&node_pool.node_for(pod));
-        }
-        let (mut first, mut bindable) = (None, vec![]);
-        for node in nodes.iter() {
-            match review.refusal(&node.name)? {
-                None => bindable.push(*node),
-                Some(why) => first = first.or(Some(why)),
+        match answer {
+            Answer::Now => found.usable.push(node.name.clone()),
+            Answer::NotNow(_) => found.not_now.push(node.name.clone()),
+            Answer::TooSmall(lacking) => {
+                found.small.push(node.name.clone());
+                found.lacks.extend(lacking.into_iter().map(|lack| lack.resource));
             }
+            Answer::No(exclusion) => excluded = Some(describe_exclusion(&exclusion, "node", demands)),
+            Answer::Unknown(why) => excluded = Some(unevaluated(&why)),
         }
-        *nodes = bindable;
-        Ok(first.filter(|_| nodes.is_empty()))
+    }
+    found.fits = [&found.usable, &found.not_now, &found.small].iter().any(|nodes| !nodes.is_empty());
+    if let Some(node_pool) = &pool.creates {
+        let created = fit_created(pod, node_pool, &mut found, demands, review)?;
+        excluded = created.or(excluded);
+    }
+    if !found.fits {
+        let refused =
+            found.unbindable.as_ref().map(|(why, _)| format!("the policy refuses to bind the Pod to it: {why}"));
+        found.excluded_by = refused.or(excluded);
+    }
+    Ok(found)
+}
+
+/// Adds whether Karpenter would create a node for the Pod; returns why not.
+fn fit_created(
+    pod: &PodNeeds,
+    node_pool: &NodePool,
+    found: &mut PoolFit,
+    demands: &[Demand],
+    review: Option<&BindingReview<'_>>,
+) -> Result<Option<String>> {
+    match node_pool.fit(pod) {
+        Answer::No(exclusion) => return Ok(Some(describe_exclusion(&exclusion, "NodePool", demands))),
+        Answer::Unknown(why) => return Ok(Some(format!("could not be evaluated: {}", unevaluated(&why)))),
+        Answer::Now | Answer::NotNow(_) | Answer::TooSmall(_) => {}
+    }
+    // Where Bindings to its nodes that are there are refused, those to new ones are, too.
+    if !found.fits && found.unbindable.is_some() {
+        return Ok(None);
+    }
+    let node = pod.own().filter(|_| !found.fits).map(|own| node_pool.node_for(own));
+    if let Some((review, node)) = review.zip(node)
+        && let Some(why) = review.refusal_of_created(&node)?
+    {
+        found.unbindable = Some((why, vec![]));
+        return Ok(None);
+    }
+    found.creates = Some(node_pool.name.clone());
+    found.fits = true;
+    Ok(None)
+}
+
+/// The exclusion, and where it is required.
+fn describe_exclusion(excluded: &Exclusion, target: &str, demands: &[Demand]) -> String {
+    let mut text = exclusion(excluded, target);
+    let Obstacle::Label(label) = &excluded.what else { return text };
+    if label.terms > 1 {
+        text += &format!(", or to meet another of the {} terms of its node affinity", label.terms);
+    }
+    match (required_by(&label.needs, demands), &excluded.by) {
+        (_, Spec::RuntimeClass(_)) => text,
+        (Some(source), _) => format!("{text}, required by {source}"),
+        (None, _) => format!("{text}, which its manifest requests"),
     }
 }
 
-/// The exclusion, and what asks for it.
-fn describe_exclusion(excluded: &Exclusion, pod: &Constraints, pool: &Pool, demands: &[Demand]) -> String {
-    let mut text = excluded.describe(pool.target());
-    let Exclusion::Label(label) = excluded else { return text };
-    let terms = pod.terms.iter().flatten().filter(|term| !term.is_empty()).count();
-    if terms > 1 && !pod.node_selector.contains_key(&label.key) {
-        text += &format!(", or to meet another of the {terms} terms of its node affinity");
-    }
-    match demanded_by(label, demands) {
-        _ if label.class.is_some() => text,
-        Some(source) => format!("{text}, demanded by {source}"),
-        None => format!("{text}, which it asks for itself"),
-    }
-}
-
-/// Where the label is demanded that excludes a Pod, if it is.
-fn demanded_by<'d>(label: &LabelExclusion, demands: &'d [Demand]) -> Option<&'d str> {
-    let needed = parse(&label.needs).unwrap_or_default();
-    // What is needed of a NodePool is worded as Karpenter compares values.
-    let is_needed = |requirement: &Requirement| {
-        needed.requirements().iter().any(|own| own.same_as(requirement))
-            || LabelValues::from_requirement(requirement)
-                .is_some_and(|values| values.describe(requirement.key()) == label.needs)
-    };
-    let is_demanding = |demand: &&Demand| {
+/// Where one of these requirements comes from, if a setting or an annotation requires it.
+fn required_by<'d>(needs: &[Requirement], demands: &'d [Demand]) -> Option<&'d str> {
+    let is_needed = |requirement: &Requirement| needs.iter().any(|own| own.same_as(requirement));
+    let requires = |demand: &&Demand| {
         demand.kind == DemandKind::Required && demand.selector.iter().flat_map(Selector::requirements).any(is_needed)
     };
-    demands.iter().find(is_demanding).map(|demand| demand.source.as_str())
+    demands.iter().find(requires).map(|demand| demand.source.as_str())
 }

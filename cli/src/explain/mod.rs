@@ -15,35 +15,36 @@ use serde::Serialize;
 use serde_json::Value;
 
 use self::{
-    fit::{BindingReview, Fit, PodNeeds, pools_for},
+    fit::{BindingReview, Fit, fit, needs_of, pools_for},
     rules::Rules,
     subject::{ExplainedSubject, SubjectName, find},
 };
 use crate::{
     demands::Demand,
-    engine::{
-        creation::{Admitted, Created, pod_creation_request},
-        policy::Policy,
-        policy_chain::PolicyChain,
-        reply::Gap,
-    },
+    engine::policy::Policy,
+    gap::Gap,
     input::{
         json::{remove, text, title},
         kubectl::Listed,
         manifests::Manifests,
         settings_file::SettingsFile,
     },
+    places::pod::PodNeeds,
     preview::is_left_out,
-    requests::{
-        admission::is_terminating,
+    verdict::{Created, PodSpecs, Subject, World},
+    webhook::{
         controllers::controller_of,
-        pod::{ANY_POD, plain_pod_request},
-        template,
+        deployment::{Deployment, Of, Scenario},
+        pods::{self as template, ANY_POD},
+        request::is_terminating,
     },
 };
 
 /// What a refusal begins with that is none yet: `enforcement` is `Warn`.
 pub const WOULD_BE: &str = "would be rejected: ";
+
+/// What a refusal begins with that is not about a workload itself.
+pub const PODS: &str = "its Pods are refused: ";
 
 /// What holds in a namespace, and what becomes of one of its Pods.
 #[derive(Debug, Default, Serialize)]
@@ -97,9 +98,9 @@ pub fn explain(
     for object in object.into_iter().chain(controller) {
         template::check_types(object).with_context(|| title(object))?;
     }
-    let chain = PolicyChain::new(policy, files, cluster);
-    let explainer = Explainer { chain: &chain, files, namespace, object, controller };
-    let created = explainer.create(&chain)?;
+    let deployment = Deployment::new(policy, files);
+    let explainer = Explainer { deployment: &deployment, cluster, files, namespace, object, controller };
+    let created = explainer.create(Scenario::With(&deployment))?;
     explanation.add_fit(&explainer, &created, &demands)?;
     let refused = if is_terminating(namespace_object) {
         Some("the namespace is being deleted, and the API server creates nothing in it".to_owned())
@@ -116,7 +117,8 @@ pub fn explain(
 
 /// What is explained, and the policies that are asked about it.
 struct Explainer<'c> {
-    chain: &'c PolicyChain<'c>,
+    deployment: &'c Deployment<'c>,
+    cluster: &'c Manifests,
     files: &'c [SettingsFile],
     namespace: &'c str,
     /// Nothing for a Pod that asks for nothing.
@@ -126,20 +128,23 @@ struct Explainer<'c> {
 }
 
 impl Explainer<'_> {
-    fn create(&self, chain: &PolicyChain<'_>) -> Result<Created> {
-        match self.object {
-            Some(object) => chain.create(object, self.controller),
-            None => chain.create_plain_pod(self.namespace),
-        }
+    fn create(&self, scenario: Scenario<'_>) -> Result<Created> {
+        let subject = match self.object {
+            Some(object) => Subject::Anew { object, maker: self.controller },
+            None => Subject::Plain(self.namespace),
+        };
+        World { cluster: self.cluster }.create(subject, scenario)
     }
 
     /// Why the subject, or a part of it, is refused; or would be, were everything enforced.
     fn refusal(&self, created: &Created) -> Result<Option<String>> {
-        let enforced = self.chain.enforced();
-        let mut refusal = refusal_message(created, &self.create(&enforced)?, "");
-        for part in self.object.into_iter().flat_map(|object| older_parts(object, self.chain.cluster)) {
+        let enforced = Scenario::Enforced(self.deployment);
+        let mut refusal = refusal_message(created, &self.create(enforced)?, "");
+        for part in self.object.into_iter().flat_map(|object| older_parts(object, self.cluster)) {
             let name = format!("its {} {}: ", text(&part["kind"]), text(&part["metadata"]["name"]));
-            let of_part = refusal_message(&self.chain.create(&part, None)?, &enforced.create(&part, None)?, &name);
+            let (world, subject) = (World { cluster: self.cluster }, Subject::Anew { object: &part, maker: None });
+            let created = world.create(subject, Scenario::With(self.deployment))?;
+            let of_part = refusal_message(&created, &world.create(subject, enforced)?, &name);
             if !is_refusal(refusal.as_deref()) && of_part.is_some() {
                 refusal = of_part;
             }
@@ -147,22 +152,20 @@ impl Explainer<'_> {
         Ok(refusal)
     }
 
-    /// The PodSpec of the subject without the policy.
-    fn spec_without_policy(&self) -> Result<Value> {
-        let Some(object) = self.object else { return Ok(plain_pod_request(self.namespace)["object"]["spec"].take()) };
-        if object["kind"] != "Pod" {
-            return Ok(pod_creation_request(object, self.chain.cluster)?["object"]["spec"].take());
-        }
-        let mut spec = object["spec"].clone();
+    /// The PodSpecs of the subject without the policy.
+    fn specs_without_policy(&self) -> Result<PodSpecs> {
+        let Some(pod) = self.object.filter(|object| object["kind"] == "Pod") else {
+            return Ok(self.create(Scenario::Without)?.specs().unwrap_or_default());
+        };
+        let mut spec = pod["spec"].clone();
         // It can't be told who chose the node of a Pod that is bound.
         remove(&mut spec, &["nodeName"]);
-        Ok(spec)
+        Ok(vec![spec])
     }
 
     fn needs(&self, specs: &[Value]) -> Result<PodNeeds> {
         let name = || self.object.map_or_else(|| "a Pod".to_owned(), title);
-        let kind = self.object.map_or("Pod", |object| text(&object["kind"]));
-        PodNeeds::read(kind, specs, self.chain.cluster).with_context(name)
+        needs_of(specs, self.cluster).with_context(name)
     }
 }
 
@@ -172,13 +175,16 @@ fn is_refusal(message: Option<&str>) -> bool {
 
 /// Why something is refused, if it is, or would be. It may be a part of the subject.
 fn refusal_message(created: &Created, enforced: &Created, part: &str) -> Option<String> {
-    match (created, enforced) {
-        (Created::Refused(refusal), _) => Some(format!("{part}{}", refusal.message_for_user())),
-        (Created::LetIn(_), Created::Refused(refusal)) => {
-            Some(format!("{WOULD_BE}{part}{}", refusal.message_for_user()))
-        }
-        _ => None,
+    if created.unknown().is_some() {
+        return None;
     }
+    let (would_be, refusal) = match (created.refusal(), enforced.refusal()) {
+        (Some(refusal), _) => ("", refusal),
+        (None, Some(refusal)) if enforced.unknown().is_none() => (WOULD_BE, refusal),
+        (None, _) => return None,
+    };
+    let pods = if refusal.of == Of::ItsPods { PODS } else { "" };
+    Some(format!("{would_be}{part}{pods}{}", refusal.message))
 }
 
 /// The ReplicaSets or Jobs of a workload that still make Pods from an older template.
@@ -193,37 +199,32 @@ fn older_parts(object: &Value, cluster: &Manifests) -> Vec<Value> {
 impl Explanation {
     /// Finds the pools that the subject fits, as it is and as it would be created now.
     fn add_fit(&mut self, explainer: &Explainer<'_>, created: &Created, demands: &[Demand]) -> Result<()> {
-        let Explainer { chain, files, namespace, .. } = explainer;
-        let as_is = explainer.needs(&[explainer.spec_without_policy()?])?;
-        let as_new = match created {
-            Created::LetIn(Admitted { after, .. }) => Some(explainer.needs(after)?),
-            Created::Refused(_) | Created::Unknown(_) => None,
-        };
-        let pools = pools_for(files, [&as_is].into_iter().chain(&as_new), chain.cluster)?;
+        let Explainer { deployment, cluster, files, namespace, .. } = explainer;
+        let specs_without = explainer.specs_without_policy()?;
+        let as_is = explainer.needs(&specs_without)?;
+        let unknown = created.unknown();
+        let specs = created.specs().filter(|_| unknown.is_none() && created.refusal().is_none());
+        let as_new = specs.as_ref().map(|specs| explainer.needs(specs)).transpose()?;
+        let pools = pools_for(files, [&as_is].into_iter().chain(&as_new), cluster)?;
         if pools.pools.is_empty() {
             self.unknown.push(Gap::Nodes.advice());
         }
         let subject = &mut self.subject;
         let pod = subject.name.clone().unwrap_or_else(|| ANY_POD.to_owned());
-        let review = BindingReview { chain, namespace, pod: &pod };
+        let review = BindingReview { scenario: Scenario::With(deployment), cluster, namespace, pod: &pod };
         // The scheduler binds a Pod that waits, or one that is created now, only where the policy lets it.
         let binds = subject.is_waiting().then_some(&review);
         // A Pod's own selector and an injected one look alike; only the new Pod shows what the policy added.
-        subject.as_is = as_is.fit(&pools, if subject.is_pod() { demands } else { &[] }, binds)?;
-        subject.as_new = as_new.map(|pod| pod.fit(&pools, demands, Some(&review))).transpose()?.unwrap_or_default();
-        match created {
-            Created::Unknown(gap) => {
-                self.is_unknown = true;
-                self.unknown.push(gap.advice());
-            }
-            Created::LetIn(Admitted { before, after, not_sent, .. }) => {
-                self.not_asked.clone_from(not_sent);
-                let is_daemon_set = after.len() > 1;
-                let mut pools = subject.as_is.pools.iter().zip(&subject.as_new.pools);
-                subject.leaves_nodes =
-                    is_daemon_set && before != after && pools.any(|(without, with)| without.fits && !with.fits);
-            }
-            Created::Refused(_) => {}
+        subject.as_is = fit(&as_is, &pools, if subject.is_pod() { demands } else { &[] }, binds)?;
+        subject.as_new = as_new.map(|pod| fit(&pod, &pools, demands, Some(&review))).transpose()?.unwrap_or_default();
+        if let Some(gap) = unknown {
+            self.is_unknown = true;
+            self.unknown.push(gap.advice());
+        } else if let Some(specs) = specs {
+            self.not_asked = created.not_sent().map(ToString::to_string);
+            let mut pools = subject.as_is.pools.iter().zip(&subject.as_new.pools);
+            subject.leaves_nodes =
+                specs.len() > 1 && specs_without != specs && pools.any(|(without, with)| without.fits && !with.fits);
         }
         Ok(())
     }

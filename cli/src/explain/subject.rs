@@ -14,7 +14,7 @@ use crate::{
         kubectl::{Listed, listed_as},
         manifests::{Identity, Manifests},
     },
-    requests::pod::is_finished,
+    webhook::pods::is_finished,
 };
 
 /// The kinds that have, or are, Pods, and what kubectl calls them for short.

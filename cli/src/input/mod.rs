@@ -8,8 +8,6 @@ pub mod documents;
 pub mod json;
 pub mod kubectl;
 pub mod manifests;
-pub mod match_conditions;
-pub mod policy_spec;
 pub mod settings;
 pub mod settings_file;
 pub mod yaml;

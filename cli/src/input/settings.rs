@@ -74,6 +74,11 @@ pub fn node_selector(text: &str) -> Option<Selector> {
 pub struct ManagedKeys(Vec<(TargetKind, KeyPattern)>);
 
 impl ManagedKeys {
+    /// No keys.
+    pub const fn none() -> Self {
+        Self(vec![])
+    }
+
     /// Those of all entries of `nodeMetadata.propagate`, labels first.
     pub fn from_settings(settings: &Settings) -> Self {
         let propagations = Propagations::of(settings).ok().flatten();

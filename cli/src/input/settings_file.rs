@@ -7,9 +7,9 @@ use serde_json::Value;
 
 use crate::{
     input::documents::{positioned_documents, read_text},
-    input::policy_spec::PolicySpec,
     input::settings::{self, Settings, read},
     input::yaml::{Document, RepeatedKey},
+    webhook::policy_spec::PolicySpec,
 };
 
 const POLICY: &str = "ClusterAdmissionPolicy";

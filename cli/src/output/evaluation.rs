@@ -1,8 +1,7 @@
 //! An evaluation, for people: the verdict, what was changed, as operations and in words, and what else a policy says.
 
-use std::{collections::BTreeSet, iter::zip};
+use std::iter::zip;
 
-use json_patch::PatchOperation;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -13,7 +12,7 @@ use crate::{
         json::{members, remove, text},
         yaml,
     },
-    requests::pod::environment,
+    webhook::pods::environment,
 };
 
 impl Printer {
@@ -173,44 +172,6 @@ fn compare_elements<'v>(path: &str, before: &[Value], after: &'v [Value], change
     for _ in both..before.len() {
         changes.push(Change { op: "remove", path: format!("{path}/{}", first + both), value: None });
     }
-}
-
-/// What is added, as the policy itself tells it to the audit log; the rest from the patch.
-pub fn additions(evaluation: &Evaluation) -> Vec<String> {
-    let audited = |key: &str| evaluation.answer.audit_annotations.as_ref()?.get(key);
-    let selector = audited("node-selector").cloned();
-    let tolerations = audited("tolerations").map(|added| format!("toleration {added}"));
-    let is_audited = |path: &str| {
-        selector.is_some() && (path.contains("/spec/nodeSelector") || path.contains("/spec/affinity"))
-            || tolerations.is_some() && path.contains("/spec/tolerations")
-    };
-    let operations = evaluation.patch.iter().flat_map(|patch| patch.iter());
-    let others: BTreeSet<String> =
-        operations.filter(|operation| !is_audited(operation.path().as_str())).flat_map(words).collect();
-    selector.into_iter().chain(tolerations).chain(others).collect()
-}
-
-/// One operation of a JSON patch in words.
-fn words(operation: &PatchOperation) -> Vec<String> {
-    let path = operation.path().as_str();
-    let (verb, value) = match operation {
-        PatchOperation::Remove(_) => ("no ", &Value::Null),
-        PatchOperation::Add(add) => ("", &add.value),
-        PatchOperation::Replace(replace) => ("", &replace.value),
-        _ => ("", &Value::Null),
-    };
-    for (kind, what) in [("annotations", "annotation"), ("labels", "label")] {
-        let Some(rest) = path.strip_prefix("/metadata/").and_then(|path| path.strip_prefix(kind)) else { continue };
-        return match rest.strip_prefix('/') {
-            Some(key) => vec![format!("{verb}{what} {}", key.replace("~1", "/").replace("~0", "~"))],
-            None if !verb.is_empty() => vec![format!("no {kind}")],
-            None => members(value).map(|(key, _)| format!("{what} {key}")).collect(),
-        };
-    }
-    if path.contains("ontainers/") && path.contains("/env") {
-        return vec!["environment variables".to_owned()];
-    }
-    vec![format!("{verb}{path}")]
 }
 
 #[cfg(test)]

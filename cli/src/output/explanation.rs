@@ -3,9 +3,8 @@
 use super::printer::Printer;
 use crate::{
     demands::DemandKind::{AllowedNodeSelector, AllowedTolerations, ForbiddenTolerations},
-    engine::reply::PODS,
     explain::{
-        Explanation, WOULD_BE,
+        Explanation, PODS, WOULD_BE,
         fit::{Fit, PoolFit},
         rules::{DemandRow, PassedOver, Rules},
         subject::ExplainedSubject,
@@ -178,7 +177,7 @@ pub fn where_to_run(subject: &str, fit: &Fit) -> Vec<String> {
 }
 
 fn describe_pool(pool: &PoolFit) -> String {
-    let PoolFit { name, nodes, excluded_by, lacks, usable, is_too_small, is_not_now, .. } = pool;
+    let PoolFit { name, nodes, excluded_by, lacks, usable, unbindable, .. } = pool;
     let name = match nodes.as_slice() {
         [] => format!("{name} (no nodes yet)"),
         [node] => format!("{name} ({node})"),
@@ -186,15 +185,19 @@ fn describe_pool(pool: &PoolFit) -> String {
     };
     match excluded_by {
         Some(why) => format!("{name}: no: {why}"),
-        None if *is_too_small && !lacks.is_empty() => {
+        None if pool.is_too_small() => {
+            let lacks: Vec<&str> = lacks.iter().map(String::as_str).collect();
             format!("{name}: fits, but no node has enough {}", lacks.join(", "))
         }
-        None if *is_not_now => {
+        None if pool.is_not_now() => {
             let which = if lacks.is_empty() { "" } else { " that is large enough" };
             format!("{name}: fits, but every node{which} is cordoned, not ready, or about to go")
         }
         None if usable.len() < nodes.len() && !usable.is_empty() => {
-            format!("{name}: fits, now on {}", names(usable))
+            let unbindable = unbindable.iter().filter(|(_, nodes)| !nodes.is_empty());
+            let refused =
+                unbindable.map(|(why, nodes)| format!(" (not {}: Bindings are refused: {why})", names(nodes)));
+            format!("{name}: fits, now on {}{}", names(usable), refused.collect::<String>())
         }
         None => format!("{name}: fits"),
     }

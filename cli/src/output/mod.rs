@@ -2,10 +2,8 @@
 
 pub mod evaluation;
 pub mod explanation;
-pub mod places;
 pub mod preview;
 pub mod printer;
-pub mod template;
 pub mod terminal;
 
 #[cfg(test)]
@@ -17,7 +15,7 @@ mod tests {
     use schemars::{JsonSchema, Schema, generate::SchemaSettings};
     use serde_json::Value;
 
-    use crate::{check, explain, preview};
+    use crate::{check, explain, preview, testing, trial};
 
     /// Files are written anew if this environment variable is set.
     const WRITE: &str = "WRITE_SCHEMA";
@@ -30,6 +28,8 @@ mod tests {
     #[case::check("docs/check.schema.json", schema::<check::Lines>())]
     #[case::explain("docs/explain.schema.json", schema::<explain::Explanation>())]
     #[case::preview("docs/preview.schema.json", schema::<preview::Preview>())]
+    #[case::of_test("docs/test.schema.json", schema::<testing::report::Tests>())]
+    #[case::of_try("docs/try.schema.json", schema::<trial::Results>())]
     fn the_schemas_of_the_documentation_are_those_of_the_types(
         #[case] file: &str,
         #[case] schema: Schema,

@@ -9,8 +9,11 @@ use anyhow::{Context, Result};
 use clap::{ColorChoice, ValueEnum};
 use serde::Serialize;
 
-use super::terminal::{escaped, width, wrap};
-use crate::input::yaml;
+use super::terminal::width;
+use crate::{
+    input::yaml,
+    text::{escaped, escaped_in_file, wrap},
+};
 
 /// Where the text below a verdict begins.
 pub(super) const INDENT: usize = 12;
@@ -120,6 +123,12 @@ impl Printer {
     /// A line, or several.
     pub fn write(&mut self, line: &str) {
         self.draw(0, &[(PLAIN, line)]);
+    }
+
+    /// What is meant to become a file.
+    pub fn file(&mut self, text: &str) {
+        self.text += &escaped_in_file(text.trim_end());
+        self.text.push('\n');
     }
 
     /// A line of texts, each in an ink. Control characters are written out; colours are the tool's own.

@@ -24,7 +24,7 @@ const MAX: i128 = (i64::MAX as i128) * 1000;
 const SIGNIFICANT: usize = 20;
 
 impl Amount {
-    /// The amount of this many whole units.
+    /// Returns the amount of this many whole units.
     pub fn whole(units: usize) -> Self {
         i64::try_from(units).map_or(Self(MAX), |units| Self(i128::from(units) * 1000))
     }
@@ -48,23 +48,23 @@ impl Amount {
         Some(Self(if text.starts_with('-') { -magnitude } else { magnitude }))
     }
 
-    /// The same amount, rounded up to whole units: the scheduler compares everything but CPU so.
+    /// Rounds up to whole units. The scheduler does so before it compares anything but CPU.
     pub fn rounded_up(self) -> Self {
         Self(self.0 + (-self.0).rem_euclid(1000))
     }
 
-    /// Adds two amounts.
+    /// Adds another amount.
     pub fn plus(self, other: Self) -> Self {
         Self(self.0.saturating_add(other.0))
     }
 
-    /// This amount, so many times.
+    /// Multiplies the amount.
     pub fn times(self, count: usize) -> Self {
         i128::try_from(count).map_or(Self(i128::MAX), |count| Self(self.0.saturating_mul(count)))
     }
 }
 
-/// `digits` times a power of two and a power of ten, rounded up, and no more than [`MAX`].
+/// Multiplies `digits` by a power of two and a power of ten, rounds up, and returns at most [`MAX`].
 fn scaled(digits: &str, doublings: u32, tens: i64) -> i128 {
     let (kept, cut) = digits.split_at(digits.len().min(SIGNIFICANT));
     let tens = tens.saturating_add(i64::try_from(cut.len()).unwrap_or(i64::MAX));
@@ -82,7 +82,7 @@ fn scaled(digits: &str, doublings: u32, tens: i64) -> i128 {
     i128::try_from(magnitude).map_or(MAX, |magnitude| magnitude.min(MAX))
 }
 
-/// What a suffix multiplies thousandths by: doublings, and a power of ten.
+/// Returns what a suffix multiplies thousandths by: doublings, and a power of ten.
 fn scale(suffix: &str) -> Option<(u32, i64)> {
     if let Some((position, _)) = (-6..).step_by(3).zip(DECIMAL).find(|(_, own)| *own == suffix) {
         return Some((0, position));

@@ -20,7 +20,7 @@ pub enum Fit {
 }
 
 impl Fit {
-    /// Whether nothing but time and size keeps the Pod away: labels, lasting taints and names accept it.
+    /// Returns whether labels, lasting taints and names accept the Pod. Only time or size may keep it away.
     pub const fn is_accepted(&self) -> bool {
         matches!(self, Self::Now | Self::NotNow(_) | Self::TooSmall(_))
     }
@@ -42,7 +42,7 @@ pub fn best<'f>(fits: impl IntoIterator<Item = &'f Fit>) -> Option<&'f Fit> {
 /// Taints that keep a Pod away until a condition passes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Passing {
-    /// They, as the node has them.
+    /// The taints, as the node has them.
     pub taints: Vec<Taint>,
 }
 
@@ -98,7 +98,7 @@ pub struct LabelObstacle {
 }
 
 impl LabelObstacle {
-    /// The key of the label.
+    /// Returns the key of the label.
     pub fn key(&self) -> &str {
         self.needs.first().map(Requirement::key).unwrap_or_default()
     }

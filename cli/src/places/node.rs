@@ -26,7 +26,7 @@ pub struct Node {
 }
 
 impl Node {
-    /// The value of a label.
+    /// Returns the value of a label.
     pub fn label(&self, key: &str) -> Option<&str> {
         self.labels.get(key).map(String::as_str)
     }
@@ -35,7 +35,7 @@ impl Node {
 impl From<&v1::Node> for Node {
     fn from(node: &v1::Node) -> Self {
         let spec = node.spec.clone().unwrap_or_default();
-        let taints = spec.taints.into_iter().flatten().map(taint).filter(Taint::keeps_pods_away);
+        let taints = spec.taints.iter().flatten().map(taint).filter(Taint::keeps_pods_away);
         let (mut passing_taints, mut lasting_taints): (Vec<_>, Vec<_>) = taints.partition(Taint::is_passing);
         lasting_taints.sort_by_key(ToString::to_string);
         // Its controller adds the taint a moment later, and a Node in a file may never get it.
@@ -56,7 +56,7 @@ impl From<&v1::Node> for Node {
     }
 }
 
-/// A taint as the policy compares it.
-pub fn taint(taint: v1::Taint) -> Taint {
-    Taint { key: taint.key, value: taint.value.unwrap_or_default(), effect: taint.effect }
+/// Reads a taint as the policy compares it.
+pub fn taint(taint: &v1::Taint) -> Taint {
+    Taint { key: taint.key.clone(), value: taint.value.clone().unwrap_or_default(), effect: taint.effect.clone() }
 }

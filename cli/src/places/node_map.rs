@@ -13,19 +13,19 @@ use super::{
     amount::Amount,
     fit::Fit,
     node::Node,
-    node_pool::{KnownValues, LeftOut, NODE_POOL_LABEL, NodePool, NodePoolObject},
+    node_pool::{self, KnownValues, LeftOut, NODE_POOL_LABEL, NodePool},
     pod::PodNeeds,
     requests::{Lack, is_enough},
 };
-use crate::input::manifests::Manifests;
+use crate::{cluster, input::manifests::Manifests};
 
 /// What a cluster has to run Pods on.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Machines {
     /// The Nodes.
     pub nodes: Vec<v1::Node>,
     /// The NodePools of Karpenter.
-    pub node_pools: Vec<NodePoolObject>,
+    pub node_pools: Vec<cluster::NodePool>,
     /// The classes of devices.
     pub device_classes: Vec<DeviceClass>,
 }
@@ -80,7 +80,7 @@ pub enum Place {
 }
 
 impl Place {
-    /// The position of the pool.
+    /// Returns the position of the pool.
     pub const fn pool(self) -> usize {
         match self {
             Self::Nodes(pool) | Self::NodePool(pool) => pool,
@@ -115,7 +115,7 @@ impl NodeMap {
         let Machines { nodes, node_pools, device_classes } = machines;
         let mut left_out = vec![];
         let nodes = usable_nodes(&nodes, &mut left_out);
-        let node_pools = creating_node_pools(node_pools, &nodes, &mut left_out)?;
+        let node_pools = creating_node_pools(&node_pools, &nodes, &mut left_out)?;
         let likeness = Likeness::new(traits, !node_pools.is_empty(), pods);
         let mut pools: Vec<Pool> =
             node_pools.iter().filter(|it| !it.is_complete).map(|it| likeness.pool_of(&it.node_pool)).collect();
@@ -131,22 +131,22 @@ impl NodeMap {
         for (position, pool) in pools.iter().enumerate() {
             positions.extend(pool.nodes.iter().map(|node| (node.name.clone(), position)));
         }
-        let named = device_classes.into_iter().filter_map(|class| class.spec.extended_resource_name);
-        Ok(Self { pools, left_out, devices: named.collect(), positions })
+        let devices = device_classes.iter().filter_map(|class| class.spec.extended_resource_name.clone()).collect();
+        Ok(Self { pools, left_out, devices, positions })
     }
 
-    /// The position of the pool that a node is in.
+    /// Returns the position of the pool that a node is in.
     pub fn position_of(&self, node: &str) -> Option<usize> {
         self.positions.get(node).copied()
     }
 
-    /// A node by its name.
+    /// Returns a node by its name.
     pub fn node(&self, name: &str) -> Option<&Node> {
         let pool = self.pools.get(self.position_of(name)?)?;
         pool.nodes.iter().find(|node| node.name == name)
     }
 
-    /// Every place, and whether a Pod can run there.
+    /// Returns every place, and whether a Pod can run there.
     pub fn fits(&self, pod: &PodNeeds) -> Vec<(Place, Fit)> {
         let mut fits = vec![];
         for (position, pool) in self.pools.iter().enumerate() {
@@ -156,7 +156,7 @@ impl NodeMap {
         fits
     }
 
-    /// Whether a Pod can run on the nodes of a pool that are there: the best answer of one of them, if it has any.
+    /// Returns whether a Pod can run on the nodes of a pool that are there: the best answer of one of them, if it has any.
     pub fn fit_nodes(&self, pool: &Pool, pod: &PodNeeds) -> Option<Fit> {
         let mut best = None;
         for node in &pool.nodes {
@@ -173,7 +173,7 @@ impl NodeMap {
     }
 }
 
-/// What two nodes lack, with what the larger one has.
+/// Merges what two nodes lack, with what the larger one has.
 fn largest(known: Vec<Lack>, lacking: Vec<Lack>) -> Vec<Lack> {
     let mut all: BTreeMap<String, Lack> = known.into_iter().map(|lack| (lack.resource.clone(), lack)).collect();
     for lack in lacking {
@@ -183,7 +183,7 @@ fn largest(known: Vec<Lack>, lacking: Vec<Lack>) -> Vec<Lack> {
     all.into_values().collect()
 }
 
-/// The Nodes that run new Pods, at once or when a condition passes.
+/// Returns the Nodes that run new Pods, at once or when a condition passes.
 fn usable_nodes(nodes: &[v1::Node], left_out: &mut Vec<(String, LeftOut)>) -> Vec<Node> {
     let mut usable = vec![];
     for node in nodes {
@@ -205,17 +205,16 @@ struct Creating {
     is_complete: bool,
 }
 
-/// The NodePools of which Karpenter creates nodes.
+/// Returns the NodePools of which Karpenter creates nodes.
 fn creating_node_pools(
-    objects: Vec<NodePoolObject>,
+    objects: &[cluster::NodePool],
     nodes: &[Node],
     left_out: &mut Vec<(String, LeftOut)>,
 ) -> Result<Vec<Creating>> {
     let mut node_pools = vec![];
     for object in objects {
-        let why = object.left_out();
         let node_pool = NodePool::read(object)?;
-        match why {
+        match node_pool::left_out(object) {
             Some(why) => left_out.push((format!("NodePool {}", node_pool.name), why)),
             None => node_pools.push(node_pool),
         }
@@ -277,7 +276,7 @@ impl Likeness {
         Self { labels, each_node, names, has_pods, requested: requested.collect() }
     }
 
-    /// The pool that stands for a NodePool, with those of its labels that count.
+    /// Returns the pool that stands for a NodePool, with those of its labels that count.
     fn pool_of(&self, node_pool: &NodePool) -> Pool {
         let labels = node_pool.known_labels().filter(|(key, _)| self.labels.contains(*key));
         Pool {
@@ -338,9 +337,12 @@ fn texts(taints: &[Taint]) -> Vec<String> {
 /// Gives each pool a name of its own: its labels; with its taints, or its first node, where there are several.
 fn give_names(pools: &mut [Pool]) {
     for name in [by_labels, by_taints, by_first_node] {
-        let known: Vec<String> = pools.iter().map(|pool| pool.name.clone()).collect();
+        let mut counts: HashMap<String, usize> = HashMap::new();
+        for pool in pools.iter() {
+            *counts.entry(pool.name.clone()).or_default() += 1;
+        }
         for pool in pools.iter_mut() {
-            if pool.name.is_empty() || known.iter().filter(|known| **known == pool.name).count() > 1 {
+            if pool.name.is_empty() || counts.get(&pool.name).is_some_and(|count| *count > 1) {
                 pool.name = name(pool);
             }
         }

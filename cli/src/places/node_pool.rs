@@ -8,17 +8,11 @@ use std::{
 };
 
 use anyhow::{Context, Result};
-use k8s_openapi::{
-    ClusterResourceScope, Resource,
-    api::core::v1,
-    apimachinery::pkg::{api::resource::Quantity, apis::meta::v1::ObjectMeta},
-};
 use node_placement_policy::{
     placement::node_affinity::operator_named,
     selector::{Operator, PossibleValues, Requirement},
     toleration::Taint,
 };
-use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{
@@ -28,7 +22,13 @@ use super::{
     pod::{PodNeeds, SpecNeeds},
     term::Term,
 };
-use crate::requests::pod::CREATED;
+use crate::{
+    cluster::{
+        self,
+        node_pool::{NodeClaimTemplate, NodePoolRequirement},
+    },
+    webhook::pods::CREATED,
+};
 
 /// The label by which Karpenter marks the Nodes of a NodePool.
 pub const NODE_POOL_LABEL: &str = "karpenter.sh/nodepool";
@@ -52,66 +52,6 @@ const ALL_VALUES: [(&str, &[&str]); 3] = [
 /// The values of labels that Nodes have and NodePools name, by key.
 pub type KnownValues = BTreeMap<String, BTreeSet<String>>;
 
-/// An object of `karpenter.sh/v1`, as far as scheduling looks at it.
-#[derive(Clone, Debug, Deserialize)]
-pub struct NodePoolObject {
-    metadata: ObjectMeta,
-    spec: NodePoolSpec,
-    status: Option<NodePoolStatus>,
-}
-
-#[derive(Clone, Debug, Deserialize)]
-struct NodePoolSpec {
-    template: NodeClaimTemplate,
-    /// Of a static NodePool, how many nodes it has.
-    replicas: Option<i64>,
-    limits: Option<BTreeMap<String, Quantity>>,
-}
-
-#[derive(Clone, Debug, Deserialize)]
-struct NodePoolStatus {
-    conditions: Option<Vec<v1::NodeCondition>>,
-}
-
-#[derive(Clone, Debug, Deserialize)]
-struct NodeClaimTemplate {
-    #[serde(default)]
-    metadata: ObjectMeta,
-    spec: NodeClaimSpec,
-}
-
-#[derive(Clone, Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct NodeClaimSpec {
-    node_class_ref: Option<NodeClassReference>,
-    requirements: Option<Vec<NodePoolRequirement>>,
-    taints: Option<Vec<v1::Taint>>,
-}
-
-#[derive(Clone, Debug, Deserialize)]
-struct NodeClassReference {
-    group: String,
-}
-
-#[derive(Clone, Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct NodePoolRequirement {
-    key: String,
-    operator: String,
-    values: Option<Vec<String>>,
-    /// How many values must remain for a node that is created.
-    min_values: Option<usize>,
-}
-
-impl Resource for NodePoolObject {
-    const API_VERSION: &'static str = "karpenter.sh/v1";
-    const GROUP: &'static str = "karpenter.sh";
-    const KIND: &'static str = "NodePool";
-    const VERSION: &'static str = "v1";
-    const URL_PATH_SEGMENT: &'static str = "nodepools";
-    type Scope = ClusterResourceScope;
-}
-
 /// Why no new Pods run on a Node, or on nodes that a NodePool would create.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LeftOut {
@@ -125,28 +65,27 @@ pub enum LeftOut {
     Limit(String),
 }
 
-impl NodePoolObject {
-    /// Returns why Karpenter creates no nodes of it.
-    ///
-    /// Upstream: `NewScheduler` of `sigs.k8s.io/karpenter/pkg/controllers/provisioning`.
-    pub fn left_out(&self) -> Option<LeftOut> {
-        if self.metadata.deletion_timestamp.is_some() {
-            return Some(LeftOut::BeingDeleted);
-        }
-        if self.spec.replicas == Some(0) {
-            return Some(LeftOut::NoReplicas);
-        }
-        let conditions = self.status.iter().flat_map(|status| &status.conditions).flatten();
-        // In a file there may be none.
-        if conditions.clone().any(|condition| condition.type_ == "Ready" && condition.status != "True") {
-            return Some(LeftOut::NotReady);
-        }
-        // Of a resource that only some Pods request, such as GPUs, the others need none.
-        let limits = self.spec.limits.iter().flatten();
-        let mut limits = limits.filter(|(resource, _)| !resource.contains('/') && !resource.starts_with("hugepages-"));
-        let (resource, _) = limits.find(|(_, limit)| Amount::from(*limit) == Amount::default())?;
-        Some(LeftOut::Limit(resource.clone()))
+/// Returns why Karpenter creates no nodes of a NodePool.
+///
+/// Upstream: `NewScheduler` of `sigs.k8s.io/karpenter/pkg/controllers/provisioning`.
+pub fn left_out(node_pool: &cluster::NodePool) -> Option<LeftOut> {
+    let cluster::NodePool { metadata, spec, status } = node_pool;
+    if metadata.deletion_timestamp.is_some() {
+        return Some(LeftOut::BeingDeleted);
     }
+    if spec.replicas == Some(0) {
+        return Some(LeftOut::NoReplicas);
+    }
+    let conditions = status.iter().flat_map(|status| &status.conditions).flatten();
+    // In a file there may be none.
+    if conditions.clone().any(|condition| condition.type_ == "Ready" && condition.status != "True") {
+        return Some(LeftOut::NotReady);
+    }
+    // Of a resource that only some Pods request, such as GPUs, the others need none.
+    let limits = spec.limits.iter().flatten();
+    let mut limits = limits.filter(|(resource, _)| !resource.contains('/') && !resource.starts_with("hugepages-"));
+    let (resource, _) = limits.find(|(_, limit)| Amount::from(*limit) == Amount::default())?;
+    Some(LeftOut::Limit(resource.clone()))
 }
 
 /// A NodePool.
@@ -188,9 +127,9 @@ impl NodePool {
     ///
     /// # Errors
     /// A requirement has an operator that Karpenter does not have, or values that do not match it.
-    pub fn read(object: NodePoolObject) -> Result<Self> {
-        let NodeClaimTemplate { metadata, spec } = object.spec.template;
-        let name = object.metadata.name.unwrap_or_default();
+    pub fn read(object: &cluster::NodePool) -> Result<Self> {
+        let NodeClaimTemplate { metadata, spec } = &object.spec.template;
+        let name = object.metadata.name.clone().unwrap_or_default();
         let mut labels: BTreeMap<String, LabelRule> = BTreeMap::new();
         let own_name = [(&NODE_POOL_LABEL.to_owned(), &name)];
         for (key, value) in metadata.labels.iter().flatten().chain(own_name) {
@@ -198,32 +137,32 @@ impl NodePool {
             let equals = equals.with_context(|| format!("NodePool {name}: spec.template.metadata.labels: {key}"))?;
             labels.entry(normalized(key).to_owned()).or_default().requirements.push(equals);
         }
-        for (position, own) in spec.requirements.into_iter().flatten().enumerate() {
+        for (position, own) in spec.requirements.iter().flatten().enumerate() {
             let rule = labels.entry(normalized(&own.key).to_owned()).or_default();
             rule.add(own).with_context(|| format!("NodePool {name}: spec.template.spec.requirements[{position}]"))?;
         }
-        let taints = spec.taints.into_iter().flatten().map(taint);
+        let taints = spec.taints.iter().flatten().map(taint);
         let mut taints: Vec<Taint> = taints.filter(Taint::keeps_pods_away).collect();
         taints.sort_by_key(ToString::to_string);
-        let annotations = metadata.annotations.unwrap_or_default();
-        let provider = spec.node_class_ref.map(|class| class.group);
+        let annotations = metadata.annotations.clone().unwrap_or_default();
+        let provider = spec.node_class_ref.as_ref().map(|class| class.group.clone());
         let replicas = object.spec.replicas.and_then(|replicas| replicas.try_into().ok());
         Ok(Self { name, labels, replicas, provider, annotations, taints, known: Rc::default() })
     }
 
-    /// The same NodePool in a cluster where these values of labels are known to exist.
+    /// Returns the same NodePool in a cluster where these values of labels are known to exist.
     pub fn knowing(self, known: &Rc<KnownValues>) -> Self {
         Self { known: known.clone(), ..self }
     }
 
-    /// The labels with the values that it names.
+    /// Returns the labels with the values that it names.
     pub fn named_values(&self) -> impl Iterator<Item = (&str, &str)> {
         let rules = self.labels.iter();
         rules
             .flat_map(|(key, rule)| listed(&rule.requirements).into_iter().flatten().map(|value| (key.as_str(), value)))
     }
 
-    /// The labels of which its nodes have one value.
+    /// Returns the labels of which its nodes have one value.
     pub fn known_labels(&self) -> impl Iterator<Item = (&str, &str)> {
         self.labels.iter().filter_map(|(key, rule)| match listed(&rule.requirements)?.as_slice() {
             [only] if !rule.is_unevaluated => Some((key.as_str(), *only)),
@@ -231,18 +170,18 @@ impl NodePool {
         })
     }
 
-    /// The values that a label of its nodes can have; `None` if they are not listed.
+    /// Returns the values that a label of its nodes can have; `None` if they are not listed.
     pub fn values_of(&self, key: &str) -> Option<Vec<&str>> {
         listed(&self.labels.get(normalized(key))?.requirements)
     }
 
-    /// Whether a node of it may have the labels that a term requires, which need not be a Pod's.
+    /// Returns whether a node of it may have the labels that a term requires, which need not be a Pod's.
     pub fn can_meet(&self, term: &Term) -> bool {
         let mut needs = required(&term.labels).into_iter();
         needs.all(|(key, needs)| self.can_have(&key, &needs) != Some(false))
     }
 
-    /// Whether Karpenter would create a node for the Pod, of whatever size it needs.
+    /// Returns whether Karpenter would create a node for the Pod, of whatever size it needs.
     ///
     /// Upstream: `Requirements.Compatible` and `Taints.ToleratesPod` of `sigs.k8s.io/karpenter/pkg/scheduling`.
     pub fn fit(&self, pod: &PodNeeds) -> Fit {
@@ -269,7 +208,7 @@ impl NodePool {
         }
     }
 
-    /// The terms of node affinity are tried one after the other.
+    /// Tries the terms of node affinity one after the other.
     fn fit_selector(&self, spec: &SpecNeeds) -> Fit {
         let selector = required(&spec.node_selector);
         let by_selector = self.fit_labels(&selector, spec, false);
@@ -327,7 +266,7 @@ impl NodePool {
         }
     }
 
-    /// Whether a node of it can have what is required of a label; `None` if that could not be evaluated.
+    /// Returns whether a node of it can have what is required of a label; `None` if that could not be evaluated.
     fn can_have(&self, key: &str, needs: &[Requirement]) -> Option<bool> {
         let rule = self.labels.get(key);
         if rule.is_some_and(|rule| rule.is_unevaluated) {
@@ -362,7 +301,7 @@ impl NodePool {
         needs.iter().all(|needs| excludes(needs) || needs.operator() == Operator::Exists).then_some(true)
     }
 
-    /// What is certain of a label of its nodes: what it says of it, and what is true of every node.
+    /// Returns what holds for a label of all its nodes: what the NodePool says, and what is true of every node.
     fn requirements_on(&self, key: &str) -> Vec<Requirement> {
         let mut all = self.labels.get(key).map(|rule| rule.requirements.clone()).unwrap_or_default();
         all.extend(all_values(key));
@@ -376,13 +315,13 @@ impl NodePool {
         self.known.get(key).into_iter().flatten().map(String::as_str)
     }
 
-    /// Whether its nodes can have a label of which it says nothing: one that is well known, and of no other provider.
+    /// Returns whether its nodes can have a label of which it says nothing: a well-known one, of no other provider.
     fn may_give(&self, key: &str) -> bool {
         let is_own = |giver: &&str| !giver.contains('.') || self.provider.as_ref().is_none_or(|own| own == giver);
         WELL_KNOWN.get(key).is_some_and(is_own)
     }
 
-    /// A node that Karpenter would create for the Pod.
+    /// Returns a node that Karpenter would create for the Pod.
     pub fn node_for(&self, pod: &SpecNeeds) -> Value {
         let mut labels = self.labels_for(pod);
         labels.insert(HOSTNAME.to_owned(), CREATED.to_owned());
@@ -390,7 +329,7 @@ impl NodePool {
         json!({ "apiVersion": "v1", "kind": "Node", "metadata": metadata, "spec": {}, "status": {} })
     }
 
-    /// The labels that the node may have instead, and that do not meet one of these requirements.
+    /// Returns labels that the node may have instead, each with a value that does not meet one of these requirements.
     pub fn labels_against<'r>(
         &self,
         pod: &SpecNeeds,
@@ -412,7 +351,7 @@ impl NodePool {
         against
     }
 
-    /// Its labels: of each some value that both allow. A label that it may lack is omitted.
+    /// Returns its labels: of each some value that both allow. A label that it may lack is omitted.
     fn labels_for(&self, pod: &SpecNeeds) -> BTreeMap<String, String> {
         let mut labels = BTreeMap::new();
         for (key, requirements) in self.certain_labels(pod) {
@@ -424,7 +363,7 @@ impl NodePool {
         labels
     }
 
-    /// What is required, by the NodePool and by the Pod, of each label that the node has for certain.
+    /// Returns what the NodePool and the Pod require of each label that the node has for certain.
     fn certain_labels(&self, pod: &SpecNeeds) -> Required {
         let selector = required(&pod.node_selector);
         let with_terms = pod.terms.iter().flatten().filter_map(|term| with_term(&selector, term));
@@ -445,13 +384,13 @@ impl NodePool {
 }
 
 impl LabelRule {
-    fn add(&mut self, own: NodePoolRequirement) -> Result<()> {
+    fn add(&mut self, own: &NodePoolRequirement) -> Result<()> {
         self.min_values = self.min_values.max(own.min_values.unwrap_or_default());
         if matches!(own.operator.as_str(), "Gt" | "Lt" | "Gte" | "Lte") {
             self.is_unevaluated = true;
             return Ok(());
         }
-        let values = own.values.unwrap_or_default();
+        let values = own.values.clone().unwrap_or_default();
         let operator = match operator_named(&own.operator) {
             Some(Operator::In) if values.len() == 1 => Some(Operator::Equals),
             operator => operator,
@@ -464,7 +403,7 @@ impl LabelRule {
     }
 }
 
-/// Whether a term is about single nodes. Karpenter ignores a Pod with such a term, whatever its others are.
+/// Returns whether a term is about single nodes. Karpenter ignores a Pod with such a term, whatever its others are.
 ///
 /// Upstream: `validateNodeSelectorTerm` of `sigs.k8s.io/karpenter/pkg/controllers/provisioning`.
 fn names_nodes(term: &Term) -> bool {
@@ -494,12 +433,12 @@ fn with_term(selector: &Required, term: &Term) -> Option<Required> {
     Some(all)
 }
 
-/// A requirement on a normalized key.
+/// Returns a requirement on a normalized key.
 fn requirement(key: &str, operator: Operator, values: Vec<String>) -> Option<Requirement> {
     Requirement::new(normalized(key).to_owned(), operator, values).ok()
 }
 
-/// The requirement that a label has a value that exists, where all are known.
+/// Returns the requirement that a label has a value that exists, where all are known.
 fn all_values(key: &str) -> Option<Requirement> {
     let (_, values) = ALL_VALUES.iter().find(|(own, _)| *own == key)?;
     requirement(key, Operator::In, values.iter().map(|value| (*value).to_owned()).collect())
@@ -509,19 +448,19 @@ fn is_of_every_node(key: &str) -> bool {
     WELL_KNOWN.get(key) == Some(&"every")
 }
 
-/// Whether a label with this value, or without one, meets all of these requirements.
+/// Returns whether a label with this value, or without one, meets all of these requirements.
 fn accept(requirements: &[Requirement], value: Option<&str>) -> bool {
     requirements.iter().all(|requirement| requirement.accepts(value))
 }
 
-/// The values that meet all of these requirements on one label; `None` if they are not listed.
+/// Returns the values that meet all of these requirements on one label; `None` if they are not listed.
 fn listed(requirements: &[Requirement]) -> Option<Vec<&str>> {
     let lists = |requirement: &&Requirement| requirement.operator().as_set() == Operator::In;
     let list = requirements.iter().find(lists)?.values().iter().map(String::as_str);
     Some(list.filter(|value| accept(requirements, Some(value))).collect())
 }
 
-/// A value that is not named anywhere, if one meets all of these requirements; none of `others`.
+/// Returns a value that meets all of these requirements, and that neither they nor `others` name.
 fn other_value(requirements: &[Requirement], others: &[String]) -> Option<String> {
     let bound = requirements.iter().find_map(|one| Some((one.operator(), one.bound()?)));
     let candidate = |step: i64| match bound {
@@ -535,7 +474,7 @@ fn other_value(requirements: &[Requirement], others: &[String]) -> Option<String
     values.find(|value| accept(requirements, Some(value)) && !others.contains(value))
 }
 
-/// The key that Karpenter takes another for, in NodePools as in Pods.
+/// Returns the key that Karpenter reads an older key as, in NodePools as in Pods.
 ///
 /// Upstream: `NormalizedLabels` of `sigs.k8s.io/karpenter/pkg/apis/v1`, and what the provider for AWS adds to it.
 fn normalized(key: &str) -> &str {
@@ -555,8 +494,8 @@ mod tests {
 
     use super::*;
     use crate::{
-        output::places::{exclusion, unevaluated},
         places::pod::{PodNeeds, PodSpecs},
+        words::{exclusion, unevaluated},
     };
 
     /// Of zones a and b, with arm64 excluded, tainted, for the team blue.
@@ -587,7 +526,7 @@ mod tests {
             ("topology.kubernetes.io/zone", "b"),
         ];
         let known = known.map(|(key, value)| (key.to_owned(), BTreeSet::from([value.to_owned()])));
-        NodePool::read(serde_json::from_value(object).unwrap()).unwrap().knowing(&Rc::new(known.into()))
+        NodePool::read(&serde_json::from_value(object).unwrap()).unwrap().knowing(&Rc::new(known.into()))
     }
 
     fn pod(mut spec: Value) -> PodNeeds {
@@ -782,8 +721,7 @@ mod tests {
         for (key, value) in more.as_object().unwrap() {
             object[key] = value.clone();
         }
-        let object: NodePoolObject = serde_json::from_value(object).unwrap();
-        assert_eq!(object.left_out(), left_out);
+        assert_eq!(super::left_out(&serde_json::from_value(object).unwrap()), left_out);
     }
 
     #[test]
@@ -791,7 +729,7 @@ mod tests {
         let requirements = json!([{ "key": "a", "operator": "Between", "values": ["1"] }]);
         let spec = json!({ "template": { "spec": { "requirements": requirements } } });
         let object = serde_json::from_value(json!({ "metadata": { "name": "odd" }, "spec": spec })).unwrap();
-        let error = format!("{:#}", NodePool::read(object).unwrap_err());
+        let error = format!("{:#}", NodePool::read(&object).unwrap_err());
         assert!(error.starts_with("NodePool odd: spec.template.spec.requirements[0]: expected"), "{error}");
     }
 }

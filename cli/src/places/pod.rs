@@ -40,7 +40,7 @@ pub struct PodSpecs<'p> {
 }
 
 impl<'p> PodSpecs<'p> {
-    /// A Pod that no DaemonSet makes, without a RuntimeClass.
+    /// Returns those of a Pod that no DaemonSet makes, without a RuntimeClass.
     pub const fn of(pod: &'p PodSpec) -> Self {
         Self { pod, template: None, class: None }
     }
@@ -86,39 +86,39 @@ impl PodNeeds {
         Self { specs: of_template.into_iter().chain([own]).collect(), requests: Requests::new(pod) }
     }
 
-    /// What its PodSpecs require, in the order in which they are compared.
+    /// Returns what its PodSpecs require, in the order in which they are compared.
     pub fn specs(&self) -> &[SpecNeeds] {
         &self.specs
     }
 
-    /// What the Pod itself requires.
+    /// Returns what the Pod itself requires.
     pub fn own(&self) -> Option<&SpecNeeds> {
         self.specs.last()
     }
 
-    /// The keys of the labels that it names.
+    /// Returns the keys of the labels that it names.
     pub fn label_keys(&self) -> impl Iterator<Item = &str> {
         self.specs.iter().flat_map(SpecNeeds::requirements).map(Requirement::key)
     }
 
-    /// The names of the nodes that it names.
+    /// Returns the names of the nodes that it names.
     pub fn node_names(&self) -> impl Iterator<Item = &str> {
         self.specs.iter().flat_map(SpecNeeds::node_names)
     }
 
-    /// Whether two Pods require the same labels and names of nodes, whatever they tolerate and request.
+    /// Returns whether two Pods require the same labels and names of nodes, whatever they tolerate and request.
     pub fn selects_nodes_as(&self, other: &Self) -> bool {
         let key = |needs: &SpecNeeds| (needs.node_name.clone(), needs.node_selector.clone(), needs.terms.clone());
         self.specs.iter().map(key).eq(other.specs.iter().map(key))
     }
 
-    /// Whether it lacks a toleration that another has.
+    /// Returns whether it lacks a toleration that another has.
     pub fn lacks_toleration_of(&self, other: &Self) -> bool {
         let mut pairs = self.specs.iter().zip(&other.specs);
         pairs.any(|(own, other)| other.tolerations.iter().any(|toleration| !own.tolerations.contains(toleration)))
     }
 
-    /// Whether a node can run it; `devices` are extended resources that DeviceClasses name.
+    /// Returns whether a node can run it; `devices` are extended resources that DeviceClasses name.
     ///
     /// Upstream: the scheduler's plugins NodeName, NodeAffinity, TaintToleration, NodeUnschedulable, and
     /// NodeResourcesFit.
@@ -136,12 +136,12 @@ impl PodNeeds {
         }
     }
 
-    /// The first thing that excludes the Pod from a node, in this order: the node's name, labels, lasting taints.
+    /// Returns the first thing that excludes the Pod from a node, in this order: the node's name, labels, lasting taints.
     pub fn excluded_from(&self, node: &Node) -> Option<Exclusion> {
         self.specs.iter().find_map(|spec| spec.excluded_from(node))
     }
 
-    /// The passing taints that keep the Pod away from a node for now.
+    /// Returns the passing taints that keep the Pod away from a node for now.
     pub fn waits_for(&self, node: &Node) -> Vec<Taint> {
         let keeps_away = |taint: &&Taint| {
             self.specs.iter().any(|spec| spec.counts(taint) && untolerated(&spec.tolerations, [*taint]).is_some())
@@ -216,8 +216,8 @@ impl SpecNeeds {
         })
     }
 
-    /// What excludes the Pod from nodes with these `lasting` taints: all that it does not tolerate for good. Of
-    /// `NoExecute`, the first toleration that matches counts, and where that has seconds, the Pod is evicted after them.
+    /// Returns the `lasting` taints that the Pod does not tolerate for good. Of `NoExecute`, the first toleration that
+    /// matches counts. If that has seconds, the Pod is evicted after them.
     ///
     /// Upstream: `getMinTolerationTime` of `k8s.io/kubernetes/pkg/controller/tainteviction`.
     pub fn excluded_by_taints(&self, lasting: &[Taint]) -> Option<Exclusion> {
@@ -234,13 +234,13 @@ impl SpecNeeds {
         (!taints.is_empty()).then(|| self.excluded(Obstacle::Taints { taints, for_a_time }))
     }
 
-    /// Whether a taint keeps the Pod away unless it is tolerated. A Pod that names its node itself passes the scheduler
-    /// by, and only the kubelet looks at it, for `NoExecute`.
+    /// Returns whether a taint keeps the Pod away unless it is tolerated. No scheduler sees a Pod that names its node, and
+    /// the kubelet looks only at `NoExecute`.
     fn counts(&self, taint: &Taint) -> bool {
         self.node_name.is_none() || taint.effect == NO_EXECUTE
     }
 
-    /// What excludes the Pod where the nodeSelector, or else a term of its affinity, needs other labels.
+    /// Returns an exclusion by a label that the nodeSelector, or else a term of the affinity, needs.
     pub fn excluded_by_label(&self, needs: Vec<Requirement>, has: Has, is_of_term: bool) -> Exclusion {
         let is_of_class = |key: &str, value: &str| {
             needs.iter().any(|requirement| requirement.key() == key && requirement.only_value() == Some(value))
@@ -251,7 +251,7 @@ impl SpecNeeds {
         Exclusion { by, what: Obstacle::Label(LabelObstacle { needs, has, terms }) }
     }
 
-    /// What excludes the Pod, of something that is not a label.
+    /// Returns an exclusion by something that is not a label.
     pub fn excluded(&self, what: Obstacle) -> Exclusion {
         Exclusion { by: self.by.clone(), what }
     }
@@ -265,7 +265,7 @@ mod tests {
     use k8s_openapi::api::core::v1;
 
     use super::*;
-    use crate::{output::places::exclusion, requests::resource::REQUIRED_AFFINITY};
+    use crate::{webhook::resource::REQUIRED_AFFINITY, words::exclusion};
 
     fn pod(mut spec: Value) -> PodNeeds {
         spec["containers"] = json!([]);

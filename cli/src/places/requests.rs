@@ -20,7 +20,7 @@ const CPU: &str = "cpu";
 /// The resources that DeviceClasses stand for begin with this, where these name no other.
 const OF_DEVICE_CLASSES: &str = "deviceclass.resource.kubernetes.io/";
 
-/// What a Pod requests of each resource that it requests any of; and `pods: 1`.
+/// What a Pod requests: an amount of each resource that is more than zero, and `pods: 1`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Requests(pub Amounts);
 
@@ -68,42 +68,44 @@ impl Requests {
         Self(total)
     }
 
-    /// Every resource of which an empty node with these `allocatable` amounts has too little; `devices` are extended
-    /// resources that DeviceClasses name, which no node lists.
+    /// Returns every resource of which an empty node with these `allocatable` amounts has too little.
     ///
     /// Upstream: the scheduler's plugin NodeResourcesFit.
     pub fn lacking(&self, allocatable: &Amounts, devices: &BTreeSet<String>) -> Vec<Lack> {
         // Nobody knows what a Node of a file has that lists nothing.
-        if allocatable.is_empty() {
-            return vec![];
-        }
-        let mut lacking = vec![];
-        for (resource, requested) in &self.0 {
-            let largest = allocatable.get(resource).copied().unwrap_or_default();
-            if !is_enough(resource, *requested, largest) && !is_device(resource, devices) {
-                lacking.push(Lack { resource: resource.clone(), requested: *requested, largest });
-            }
-        }
-        lacking
+        if allocatable.is_empty() { vec![] } else { lacking(&self.0, allocatable, devices) }
     }
 }
 
-/// Whether this amount of a resource is as much as is requested.
+/// Returns every resource of which there is less than is `requested`. It skips `devices`, the extended resources that
+/// DeviceClasses name: no node lists them.
+pub fn lacking(requested: &Amounts, available: &Amounts, devices: &BTreeSet<String>) -> Vec<Lack> {
+    let mut lacking = vec![];
+    for (resource, requested) in requested {
+        let largest = available.get(resource).copied().unwrap_or_default();
+        if !is_enough(resource, *requested, largest) && !is_device(resource, devices) {
+            lacking.push(Lack { resource: resource.clone(), requested: *requested, largest });
+        }
+    }
+    lacking
+}
+
+/// Returns whether this amount of a resource is as much as is requested.
 pub fn is_enough(resource: &str, requested: Amount, has: Amount) -> bool {
     if resource == CPU { requested <= has } else { requested.rounded_up() <= has.rounded_up() }
 }
 
-/// Whether a DeviceClass stands for this extended resource.
-pub fn is_device(resource: &str, devices: &BTreeSet<String>) -> bool {
+/// Returns whether a DeviceClass stands for this extended resource.
+fn is_device(resource: &str, devices: &BTreeSet<String>) -> bool {
     devices.contains(resource) || resource.starts_with(OF_DEVICE_CLASSES)
 }
 
-/// The amounts of quantities by the names of their resources.
+/// Reads quantities as amounts, by the names of their resources.
 pub fn amounts(quantities: Option<&BTreeMap<String, Quantity>>) -> Amounts {
     quantities.into_iter().flatten().map(|(resource, quantity)| (resource.clone(), quantity.into())).collect()
 }
 
-/// Adds the amounts of `other` to those of `total`, or whatever `both` makes of two of the same resource.
+/// Merges the amounts of `other` into `total`: of two of the same resource, `both` makes one.
 pub fn merge(total: &mut Amounts, other: &Amounts, both: fn(Amount, Amount) -> Amount) {
     for (resource, amount) in other {
         let own = total.entry(resource.clone()).or_default();
@@ -111,7 +113,7 @@ pub fn merge(total: &mut Amounts, other: &Amounts, both: fn(Amount, Amount) -> A
     }
 }
 
-/// What a container requests; its limit, where it requests nothing.
+/// Returns what a container requests; its limit, where it requests nothing.
 fn of_container(container: &Container) -> Amounts {
     let Some(ResourceRequirements { limits, requests, .. }) = &container.resources else { return Amounts::new() };
     let mut amounts_of_both = amounts(limits.as_ref());

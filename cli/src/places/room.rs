@@ -9,13 +9,14 @@ use k8s_openapi::{
 use node_placement_policy::selector::{Operator, Requirement, Selector};
 
 use super::{
+    amount::Amount,
     fit::Fit,
     node::Node,
     node_map::{NodeMap, Place},
     pod::PodNeeds,
-    requests::{Amounts, Lack, is_device, is_enough, merge},
+    requests::{Amounts, Lack, lacking, merge},
 };
-use crate::{input::policy_spec::requirement, places::amount::Amount};
+use crate::webhook::policy_spec::requirement;
 
 /// The `topologyKey` of Pods that must be on different nodes.
 pub const HOSTNAME: &str = "kubernetes.io/hostname";
@@ -73,7 +74,8 @@ pub fn overloads(map: &NodeMap, workloads: &[Replicas<'_>]) -> Vec<Overload> {
         for pool in pools {
             merge(&mut requested, of_daemon_sets.get(pool).unwrap_or(&Amounts::new()), Amount::plus);
         }
-        let lacking = lacking(map, pools, &requested);
+        let Some(available) = available(map, pools) else { continue };
+        let lacking = lacking(&requested, &available, &map.devices);
         if !lacking.is_empty() {
             overloads.push(Overload { pools: pools.clone(), workloads: inside, lacking });
         }
@@ -88,7 +90,7 @@ fn replicas<'w, 'p>(workload: &'w Replicas<'p>) -> Option<(&'w Replicas<'p>, usi
     }
 }
 
-/// The pools whose nodes can run a Pod, sooner or later; `None` if there are none, or if Karpenter may create nodes for it.
+/// Returns the pools whose nodes can run a Pod, sooner or later; `None` if there are none, or if Karpenter may create nodes for it.
 fn own_pools(fits: &[(Place, Fit)]) -> Option<BTreeSet<usize>> {
     let mut pools = BTreeSet::new();
     for (place, fit) in fits {
@@ -101,7 +103,7 @@ fn own_pools(fits: &[(Place, Fit)]) -> Option<BTreeSet<usize>> {
     (!pools.is_empty()).then_some(pools)
 }
 
-/// What the DaemonSets of each pool request on all of its nodes.
+/// Returns what the DaemonSets of each pool request on all of its nodes.
 fn requests_of_daemon_sets(map: &NodeMap, workloads: &[Replicas<'_>]) -> BTreeMap<usize, Amounts> {
     let mut requests: BTreeMap<usize, Amounts> = BTreeMap::new();
     for Replicas { pod, fits, .. } in workloads.iter().filter(|workload| workload.count == Count::PerNode) {
@@ -115,22 +117,16 @@ fn requests_of_daemon_sets(map: &NodeMap, workloads: &[Replicas<'_>]) -> BTreeMa
     requests
 }
 
-/// What the nodes of these pools have too little of in all; nothing, where it is not known what one of them has.
-fn lacking(map: &NodeMap, pools: &BTreeSet<usize>, requested: &Amounts) -> Vec<Lack> {
-    let nodes = || pools.iter().filter_map(|pool| map.pools.get(*pool)).flat_map(|pool| &pool.nodes);
-    if nodes().any(|node| node.allocatable.is_empty()) {
-        return vec![];
-    }
+/// Adds up what the nodes of these pools have; `None` if one of them lists no resources.
+fn available(map: &NodeMap, pools: &BTreeSet<usize>) -> Option<Amounts> {
     let mut available = Amounts::new();
-    nodes().for_each(|node| merge(&mut available, &node.allocatable, Amount::plus));
-    let mut lacking = vec![];
-    for (resource, requested) in requested {
-        let largest = available.get(resource).copied().unwrap_or_default();
-        if !is_enough(resource, *requested, largest) && !is_device(resource, &map.devices) {
-            lacking.push(Lack { resource: resource.clone(), requested: *requested, largest });
+    for node in pools.iter().filter_map(|pool| map.pools.get(*pool)).flat_map(|pool| &pool.nodes) {
+        if node.allocatable.is_empty() {
+            return None;
         }
+        merge(&mut available, &node.allocatable, Amount::plus);
     }
-    lacking
+    Some(available)
 }
 
 /// Replicas that must be apart, and that are more than the places for them.
@@ -174,7 +170,7 @@ fn is_plain(term: &PodAffinityTerm) -> bool {
     lists.into_iter().all(is_empty) && term.namespace_selector.is_none()
 }
 
-/// Whether a term selects Pods with these labels. Without a selector it selects none.
+/// Returns whether a term selects Pods with these labels. Without a selector it selects none.
 pub fn selects(term: &PodAffinityTerm, labels: &BTreeMap<String, String>) -> bool {
     let selector = term.label_selector.as_ref().and_then(selector);
     selector.is_some_and(|selector| selector.matches(|key| labels.get(key).map(String::as_str)))
@@ -189,7 +185,7 @@ fn selector(selector: &LabelSelector) -> Option<Selector> {
     Some(Selector::new(pairs.chain(expressions).collect::<Option<_>>()?))
 }
 
-/// How many values of a label the nodes have that a Pod may use; `None` if that is not limited.
+/// Counts the values of a label that the nodes have which a Pod may use; `None` if there is no limit.
 fn values_of(map: &NodeMap, key: &str, fits: &[(Place, Fit)]) -> Option<usize> {
     let mut values = BTreeSet::new();
     for (place, fit) in fits {

@@ -42,7 +42,7 @@ impl Term {
         (!labels.is_empty() || !names.is_empty()).then_some(Self { labels, names })
     }
 
-    /// Whether a node matches.
+    /// Returns whether a node matches.
     ///
     /// Upstream: `nodeSelectorTerm.match` of the same package.
     pub fn matches(&self, node: &Node) -> bool {
@@ -56,7 +56,7 @@ impl Term {
 }
 
 impl NameRule {
-    /// The name that it is about.
+    /// Returns the name that it is about.
     pub fn name(&self) -> &str {
         match self {
             Self::Is(name) | Self::IsNot(name) => name,

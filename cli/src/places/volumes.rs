@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeClaim, PodSpec, VolumeNodeAffinity};
+use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeClaim, PodSpec};
 
 use super::{
     fit::Fit,
@@ -14,11 +14,11 @@ use super::{
 
 /// The PersistentVolumes of a cluster that only some nodes can reach, by namespace and name of their claims.
 #[derive(Debug, Default)]
-pub struct Volumes(BTreeMap<(String, String), BoundVolume>);
+pub struct Volumes(BTreeMap<(String, String), Volume>);
 
-/// A PersistentVolume that is bound to a claim.
+/// A PersistentVolume that only some nodes can reach, and that is bound to a claim.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BoundVolume {
+pub struct Volume {
     /// Its name.
     pub name: String,
     /// The terms of its node affinity, of which one must match: for volumes, only their labels count.
@@ -27,43 +27,45 @@ pub struct BoundVolume {
 
 impl Volumes {
     /// Sorts the volumes by their claims. A claim that was not listed is named by its volume.
-    pub fn new(
-        volumes: impl IntoIterator<Item = PersistentVolume>,
-        claims: impl IntoIterator<Item = PersistentVolumeClaim>,
+    pub fn new<'c>(
+        volumes: impl IntoIterator<Item = &'c PersistentVolume>,
+        claims: impl IntoIterator<Item = &'c PersistentVolumeClaim>,
     ) -> Self {
         let mut by_name = BTreeMap::new();
         let mut by_claim = BTreeMap::new();
-        for volume in volumes {
-            let spec = volume.spec.unwrap_or_default();
-            let Some(required) = spec.node_affinity.and_then(|VolumeNodeAffinity { required }| required) else {
+        for PersistentVolume { metadata, spec, .. } in volumes {
+            let Some(spec) = spec else { continue };
+            let Some(required) = spec.node_affinity.as_ref().and_then(|affinity| affinity.required.as_ref()) else {
                 continue;
             };
-            let name = volume.metadata.name.unwrap_or_default();
-            let bound = BoundVolume { name: name.clone(), terms: Term::all(&required) };
-            let claim = spec.claim_ref.and_then(|claim| Some((claim.namespace?, claim.name?)));
-            by_claim.extend(claim.map(|claim| (claim, bound.clone())));
-            by_name.insert(name, bound);
+            let name = metadata.name.clone().unwrap_or_default();
+            let volume = Volume { name: name.clone(), terms: Term::all(required) };
+            let claim = spec.claim_ref.as_ref();
+            let claim = claim.and_then(|claim| Some((claim.namespace.clone()?, claim.name.clone()?)));
+            by_claim.extend(claim.map(|claim| (claim, volume.clone())));
+            by_name.insert(name, volume);
         }
-        for claim in claims {
-            let key = (claim.metadata.namespace.unwrap_or_default(), claim.metadata.name.unwrap_or_default());
-            let volume = claim.spec.and_then(|spec| by_name.get(&spec.volume_name?));
+        for PersistentVolumeClaim { metadata, spec, .. } in claims {
+            let name = spec.as_ref().and_then(|spec| spec.volume_name.as_ref());
+            let volume = name.and_then(|name| by_name.get(name));
+            let key = (metadata.namespace.clone().unwrap_or_default(), metadata.name.clone().unwrap_or_default());
             by_claim.extend(volume.map(|volume| (key, volume.clone())));
         }
         Self(by_claim)
     }
 
-    /// The volume that is bound to a claim, if only some nodes can reach it.
-    pub fn of_claim(&self, namespace: &str, claim: &str) -> Option<&BoundVolume> {
+    /// Returns the volume that is bound to a claim, if only some nodes can reach it.
+    pub fn of_claim(&self, namespace: &str, claim: &str) -> Option<&Volume> {
         self.0.get(&(namespace.to_owned(), claim.to_owned()))
     }
 
-    /// The claims of a StatefulSet's template `claim_template` that have such a volume, each with the ordinal of its Pod.
+    /// Returns such volumes of the claims that a StatefulSet created from `claim_template`, each with its Pod's ordinal.
     pub fn of_template<'v>(
         &'v self,
         namespace: &'v str,
         claim_template: &str,
         stateful_set: &str,
-    ) -> impl Iterator<Item = (usize, &'v BoundVolume)> {
+    ) -> impl Iterator<Item = (usize, &'v Volume)> {
         let prefix = format!("{claim_template}-{stateful_set}-");
         let ordinal = move |name: &str| name.strip_prefix(&prefix)?.parse().ok();
         let own = self.0.iter().filter(move |((own, _), _)| own == namespace);
@@ -81,8 +83,8 @@ pub fn claims(spec: &PodSpec, pod: &str) -> Vec<String> {
     claims
 }
 
-impl BoundVolume {
-    /// Whether a Pod can reach the volume from some place that it may use, sooner or later. A NodePool without Nodes counts
+impl Volume {
+    /// Returns whether a Pod can reach the volume from some place that it may use, sooner or later. A NodePool without Nodes counts
     /// as one that creates nodes which reach it.
     pub fn is_reached(&self, map: &NodeMap, fits: &[(Place, Fit)]) -> bool {
         fits.iter().any(|(place, fit)| match (place, fit, map.pools.get(place.pool())) {
@@ -96,7 +98,7 @@ impl BoundVolume {
         })
     }
 
-    /// Whether a Pod on this node can reach the volume.
+    /// Returns whether a Pod on this node can reach the volume.
     ///
     /// Upstream: `CheckNodeAffinity` of `k8s.io/component-helpers/storage/volume`, which knows no names of nodes.
     pub fn is_reached_from(&self, node: &Node) -> bool {
@@ -137,7 +139,7 @@ mod tests {
     fn volumes_are_found_by_their_claims() {
         let of_claim = json!({ "namespace": "blue", "name": "data-db-0" });
         let volumes = [volume("pv-0", of_claim, "zone", "1"), volume("pv-1", Value::Null, "zone", "1")];
-        let volumes = Volumes::new(volumes, [claim("data-db-1", "pv-1"), claim("data-db-2", "pv-9")]);
+        let volumes = Volumes::new(&volumes, &[claim("data-db-1", "pv-1"), claim("data-db-2", "pv-9")]);
         let name = |claim| volumes.of_claim("blue", claim).map(|volume| volume.name.as_str());
         assert_eq!(["data-db-0", "data-db-1", "data-db-2"].map(name), [Some("pv-0"), Some("pv-1"), None]);
         let of_template: Vec<_> =
@@ -189,7 +191,7 @@ mod tests {
         let objects = [node("a", "blue", "1"), node("b", "red", "2")].into_iter().chain(node_pools).collect();
         let map = NodeMap::new(Machines::read(&objects).unwrap(), NodeTraits::default(), [&pod]).unwrap();
         let of_claim = json!({ "namespace": "blue", "name": "data" });
-        let volumes = Volumes::new([volume("pv", of_claim, key, value)], []);
+        let volumes = Volumes::new(&[volume("pv", of_claim, key, value)], []);
         assert_eq!(volumes.of_claim("blue", "data").unwrap().is_reached(&map, &map.fits(&pod)), expected);
     }
 

@@ -6,9 +6,9 @@ use clap::Args;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelectorRequirement};
 use node_placement_policy::selector::{parse, syntax::is_subdomain};
 
-use crate::{
-    input::policy_spec::{PolicySpec, expression},
-    requests::resource::NAMESPACE_NAME,
+use crate::webhook::{
+    policy_spec::{PolicySpec, expression},
+    resource::NAMESPACE_NAME,
 };
 
 /// What a policy is called if nobody says it.

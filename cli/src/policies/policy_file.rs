@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 use node_placement_policy::{resource::Resource, settings::key::TargetKind};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -10,20 +10,19 @@ use serde_json::{Value, json};
 use super::{
     overrides::{NAME, Overrides, exempts_system},
     required_rules::{Feature, Request, Update},
-    settings_text::{cut, documents, header, settings_in, yaml_of},
+    settings_text::{documents, header, settings_in, yaml_of},
 };
 use crate::{
     ManagedKeys, PolicySpec,
     input::{
         documents::yaml_documents,
         json::{members, remove},
-        match_conditions::Condition,
         settings::{NODE_METADATA, PLACEMENT, is_set, read},
         settings_file::SettingsFile,
     },
     lists::distinct,
-    output::template::render,
-    requests::resource::group_of,
+    template::render,
+    webhook::{conditions::Condition, resource::group_of},
     wrap,
 };
 
@@ -42,7 +41,8 @@ const MODULE: &str = concat!("registry://ghcr.io/node-placement/policies/node-pl
 /// In seconds.
 const TIMEOUT: i64 = 5;
 
-/// Writes the policy, or the policies, for a file with settings. Of whole policies, which are one deployment, the names,
+/// Writes the policy, or the policies, for a file with settings. Comments and order of the settings are kept, unless they are
+/// divided between several policies. What is written is read again, and its settings compared with those of the file. Of whole policies, which are one deployment, the names,
 /// modules, policy-servers, namespaces and modes are kept, unless `overrides` says something else.
 ///
 /// # Errors
@@ -57,15 +57,26 @@ pub fn policy_file(text: &str, overrides: &Overrides) -> Result<String> {
         "--name: expected one ClusterAdmissionPolicy; found {}: rename them in the file",
         files.len()
     );
-    let mut all = vec![];
+    let (mut all, mut expected) = (vec![], vec![]);
     for (file, text) in files.into_iter().zip(texts) {
-        all.extend(policies(file, text, overrides)?);
+        for (settings, policy) in policies(file, text, overrides)? {
+            expected.push(settings);
+            all.push(policy);
+        }
     }
-    Ok(all.join("---\n"))
+    let written = all.join("---\n");
+    let read = SettingsFile::read_all(yaml_documents(&written).context("what was written can't be read")?)?;
+    let read: Vec<Value> = read.into_iter().map(|file| file.settings).collect();
+    ensure!(
+        read == expected,
+        "the settings can't be written into a policy so that they say the same: write them as plain YAML, without tags and \
+         unusual line breaks"
+    );
+    Ok(written)
 }
 
-/// The policies for one document.
-fn policies(file: SettingsFile, text: String, overrides: &Overrides) -> Result<Vec<String>> {
+/// The policies for one document, each with its settings.
+fn policies(file: SettingsFile, text: String, overrides: &Overrides) -> Result<Vec<(Value, String)>> {
     let SettingsFile { settings, name, metadata, policy, .. } = file;
     let (header, text) = match policy {
         Some(_) => (header(&text), settings_in(&text)),
@@ -86,17 +97,21 @@ fn policies(file: SettingsFile, text: String, overrides: &Overrides) -> Result<V
         "exempts_system": exempts_system(&namespaces),
         "namespaces": namespaces,
     });
-    let text = yaml_of(&settings, &text);
     let mut policies = vec![];
-    for part in parts(&settings, text).into_iter().filter(|part| part.guards_nodes || !policy.is_about_nodes()) {
+    let parts: Vec<Part> =
+        parts(&settings).into_iter().filter(|part| part.guards_nodes || !policy.is_about_nodes()).collect();
+    data["is_divided"] = (parts.len() > 1).into();
+    // The comments of settings that are divided belong to no part.
+    let text = if parts.len() > 1 { String::new() } else { text };
+    for part in parts {
         data["name"] = if policies.is_empty() { name.clone() } else { format!("{name}-{}", part.suffix) }.into();
         // Those of a policy about Pods need not be met by Nodes.
         let is_kept = part.guards_nodes == policy.is_about_nodes();
         data["conditions"] = json!(own_conditions(&policy).filter(|_| is_kept).collect::<Vec<_>>());
         // Node metadata refuses nobody, and works at once.
         data["mode"] = json!(policy.mode.as_deref().or(has_others(&part.settings).then_some("monitor")));
-        members(&part.data()).for_each(|(name, value)| data[name] = value.clone());
-        policies.push(render("policy.yml", TEMPLATE, data.clone())?);
+        members(&part.data(&text)).for_each(|(name, value)| data[name] = value.clone());
+        policies.push((part.settings, render("policy.yml", TEMPLATE, data.clone())?));
         data["header"] = "".into();
     }
     Ok(policies)
@@ -119,29 +134,24 @@ struct Part {
     suffix: &'static str,
     guards_nodes: bool,
     settings: Value,
-    text: String,
 }
 
 /// One for each `failurePolicy`, and one for Nodes.
-fn parts(settings: &Value, text: String) -> Vec<Part> {
-    let mut first = Part { suffix: "", guards_nodes: false, settings: settings.clone(), text };
+fn parts(settings: &Value) -> Vec<Part> {
+    let mut first = Part { suffix: "", guards_nodes: false, settings: settings.clone() };
     let mut others = vec![];
     if Feature::in_settings(settings).any(|(_, feature)| feature.is_about_nodes()) {
         let placement = json!({ PLACEMENT: settings[PLACEMENT] });
-        let text = cut(&first.text, 0, PLACEMENT).0;
-        others.push(Part { suffix: "nodes", guards_nodes: true, settings: placement, text });
+        others.push(Part { suffix: "nodes", guards_nodes: true, settings: placement });
         for field in Feature::fields_about_nodes(PLACEMENT) {
             remove(&mut first.settings[PLACEMENT], &[field]);
-            first.text = cut(&first.text, 2, field).1;
         }
     }
     let metadata = json!({ NODE_METADATA: settings[NODE_METADATA] });
     let is_lenient = !Feature::in_settings(&metadata).any(|(_, feature)| feature.needs_fail);
     if settings[NODE_METADATA].is_object() && has_others(settings) && is_lenient {
         remove(&mut first.settings, &[NODE_METADATA]);
-        let (text, rest) = cut(&first.text, 0, NODE_METADATA);
-        first.text = rest;
-        others.insert(0, Part { suffix: "node-metadata", guards_nodes: false, settings: metadata, text });
+        others.insert(0, Part { suffix: "node-metadata", guards_nodes: false, settings: metadata });
     }
     others.insert(0, first);
     others
@@ -149,7 +159,7 @@ fn parts(settings: &Value, text: String) -> Vec<Part> {
 
 impl Part {
     /// What the template says of this part alone.
-    fn data(&self) -> Value {
+    fn data(&self, text: &str) -> Value {
         let settings = &self.settings;
         // Those of the other policies are not theirs.
         let features = Feature::in_settings(settings).map(|(_, feature)| feature);
@@ -159,7 +169,7 @@ impl Part {
         let managed = ManagedKeys::from_settings(&read(settings));
         let managed =
             [TargetKind::Label, TargetKind::Annotation].into_iter().filter(|kind| managed.one(*kind).is_some());
-        let text = yaml_of(settings, &self.text);
+        let text = yaml_of(settings, text);
         json!({
             "guards_nodes": self.guards_nodes,
             "fail": features.iter().any(|feature| feature.needs_fail),

@@ -8,11 +8,8 @@ use serde_json::Value;
 
 use crate::{
     SettingsFile,
-    input::{
-        policy_spec::ContextAwareResource,
-        settings::{is_set, is_set_to, read, read_namespaces},
-    },
-    requests::resource::group_of,
+    input::settings::{is_set, is_set_to, read, read_namespaces},
+    webhook::{policy_spec::ContextAwareResource, resource::group_of},
 };
 
 /// The features, in the order of the table. That it can be read is a test, which compares it with the documentation's.

@@ -1,4 +1,4 @@
-//! The text of settings, with its comments: taken out of a file, and cut in two.
+//! The text of settings, with its comments, taken out of a file.
 
 use std::mem::take;
 
@@ -32,26 +32,6 @@ pub fn settings_in(policy: &str) -> String {
     let lines = policy.lines().skip_while(|line| line.trim_end() != "  settings:").skip(1);
     let lines = lines.take_while(|line| line.trim().is_empty() || indentation(line) > 2);
     textwrap::dedent(&lines.map(|line| format!("{line}\n")).collect::<String>())
-}
-
-/// A text in two: a field that is so far indented, with the comments before it; and the rest.
-pub fn cut(text: &str, depth: usize, field: &str) -> (String, String) {
-    let (mut cut, mut rest, mut comments) = (String::new(), String::new(), String::new());
-    let mut is_within = false;
-    for line in text.lines() {
-        let is_comment = is_comment(line.trim_start());
-        if is_comment && (indentation(line) <= depth || !is_within) {
-            comments.extend([line, "\n"]);
-            continue;
-        }
-        if !is_comment && indentation(line) <= depth {
-            let own = line.trim_start().strip_prefix(field);
-            is_within = indentation(line) == depth && own.is_some_and(|rest| rest.starts_with(':'));
-        }
-        let part = if is_within { &mut cut } else { &mut rest };
-        part.extend([take(&mut comments).as_str(), line, "\n"]);
-    }
-    (cut, rest + &comments)
 }
 
 /// Settings as YAML: the text that somebody wrote, if it says the same; else a new one, without comments.

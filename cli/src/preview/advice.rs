@@ -11,7 +11,7 @@ use super::{
     subject::Subject,
 };
 use crate::{
-    engine::reply::Gap,
+    gap::Gap,
     lists::{listed, shortened},
 };
 

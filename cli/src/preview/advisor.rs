@@ -19,14 +19,13 @@ use super::{
 };
 use crate::{
     demands::Demand,
-    engine::reply::Refusal,
     input::{
         manifests::Manifest,
         settings::{covers, entries, entry_name},
         settings_file::SettingsFile,
     },
     lists::listed,
-    requests::{plugins, template},
+    webhook::{defaults::runtime_class, deployment::Refusal, pods as template},
 };
 
 /// Words what to do, with the settings and the namespaces of a round.
@@ -90,7 +89,7 @@ impl<'p> Advisor<'p> {
     fn is_of_class(&self, subject: &Subject<'_>, asked: Option<&String>) -> bool {
         let Some(object) = subject.manifest.map(Manifest::parse) else { return false };
         let spec = &template::template(&object).unwrap_or(&object)["spec"];
-        let class = plugins::runtime_class(spec, self.round.chain.cluster).ok().flatten();
+        let class = runtime_class(spec, self.round.cluster).ok().flatten();
         let labels = class.and_then(|class| class.scheduling?.node_selector).unwrap_or_default();
         // A Pod of the cluster is merged.
         let is_own = |key| subject.kind() != "Pod" && spec["nodeSelector"].get(key).is_some();

@@ -4,7 +4,6 @@
 use std::collections::BTreeMap;
 
 use anyhow::Result;
-use serde_json::json;
 
 use super::{
     advice::{Advice, AdviceList},
@@ -22,17 +21,17 @@ use super::{
 };
 use crate::{
     cluster::Cluster,
-    engine::{policy::Policy, reply::Gap},
+    engine::policy::Policy,
+    gap::Gap,
     input::{
         kubectl::{Listed, NODE_POOLS},
         manifests::Identity,
-        policy_spec::PolicySpec,
         settings::entry_name,
         settings_file::SettingsFile,
     },
     lists::{listed, shortened},
-    requests::delivery,
-    scheduling::pool::Pools,
+    places::node_map::{Machines, NodeMap, NodeTraits},
+    words::left_out,
 };
 
 /// At most this many names stand in a remark.
@@ -88,9 +87,9 @@ impl PreviewInput<'_> {
         }
         let rounds: Vec<&Round<'_>> = [Some(&round), old.as_ref()].into_iter().flatten().collect();
         let required = RequiredMetadata::new(rounds.iter().flat_map(|round| round.files));
-        let each_node = required.naming_each_node(cluster)?;
-        let labels = rounds.iter().flat_map(|round| selected_labels(round)).chain(required.labels);
-        let all_pools = Pools::read(cluster, labels.collect(), shapes.constraints().chain(&each_node))?;
+        let mut traits = required.traits();
+        traits.labels.extend(rounds.iter().flat_map(|round| selected_labels(round)));
+        let all_pools = NodeMap::new(Machines::read(cluster)?, traits, shapes.needs())?;
         let judging = Judging::new(&all_pools, &round);
         let old = old.as_ref().map(|old| Judging::new(&all_pools, old));
         let mut judged = vec![];
@@ -100,7 +99,8 @@ impl PreviewInput<'_> {
             let now = judging.judge(subject, creation, old, self.accepted)?;
             judged.push(JudgedSubject { subject, creation, judged: now, was });
         }
-        let pools = Pools::read(cluster, selected_labels(&round), [])?;
+        let traits = NodeTraits { labels: selected_labels(&round), each_node: false };
+        let pools = NodeMap::new(Machines::read(cluster)?, traits, [])?;
         let rows = rows(&round, &pools, &judged);
         let (subjects, round, judged, pools) = (&subjects, &round, judged.as_slice(), &pools);
         Ok(Assessment { input: self, subjects, round, judged, pools, rows }.preview())
@@ -114,7 +114,7 @@ struct Assessment<'a> {
     round: &'a Round<'a>,
     judged: &'a [JudgedSubject<'a>],
     /// By the labels that the settings name.
-    pools: &'a Pools,
+    pools: &'a NodeMap,
     rows: Vec<Row>,
 }
 
@@ -145,14 +145,9 @@ impl Assessment<'_> {
 
     /// What is not known of the cluster as a whole. Kinds that could not be listed are named together.
     fn gaps(&self) -> Vec<Gap> {
-        let PreviewInput { cluster, files, .. } = self.input;
+        let PreviewInput { cluster, .. } = self.input;
         // What no policy covers may lack anything.
-        let covers = |policy: &PolicySpec, name: &String| {
-            let namespace = cluster.manifests.namespace(name);
-            delivery::selects_namespace(policy, &json!({ "namespace": name }), namespace) != Some(false)
-        };
-        let is_covered =
-            |name: &String| files.iter().any(|it| it.policy.as_ref().is_none_or(|policy| covers(policy, name)));
+        let is_covered = |name: &String| self.round.deployment.covers(name, cluster.manifests.namespace(name));
         let lacking = self.subjects.lacking.iter().filter(|(_, name)| name.as_ref().is_none_or(is_covered));
         let mut gaps: Vec<Gap> = lacking.map(|(gap, _)| gap.clone()).collect();
         let matters = |kind: &str| !kind.starts_with("podtemplates") && !kind.starts_with("poddisruptionbudgets");
@@ -174,7 +169,7 @@ impl Assessment<'_> {
         self.judged.iter().for_each(|it| advisor.advise(it.subject, &it.judged, &mut to_do));
         gaps.iter().for_each(|gap| to_do.add_gap(gap));
         advisor.advise_on_entries(&mut to_do);
-        advise_on_taints(self.round, &self.pools.pools, &self.rows, self.judged, &mut to_do);
+        advise_on_taints(self.round, self.pools, &self.rows, self.judged, &mut to_do);
         to_do.advice()
     }
 
@@ -199,11 +194,13 @@ impl Assessment<'_> {
         }
         let stranded: Vec<String> = self.judged.iter().filter_map(stranded).collect();
         let duplicates: Vec<String> = cluster.duplicates.iter().map(ToString::to_string).collect();
+        let left_out: Vec<String> =
+            self.pools.left_out.iter().map(|(name, why)| format!("{name} {}", left_out(why))).collect();
         let unread: Vec<String> = cluster.unread.iter().map(|file| file.display().to_string()).collect();
         let passed_over: Vec<String> = cluster.passed_over.iter().map(|file| file.display().to_string()).collect();
         for (what, names) in [
             ("Some objects are there more than once, and the first counts", duplicates.as_slice()),
-            ("These are taken to run no new Pods", &self.pools.left_out),
+            ("These are taken to run no new Pods", &left_out),
             ("These run on nodes that would not take their Pods again, with the policy or without", &stranded),
             (
                 "Nothing is known of what makes their Pods, and there are none: these are not judged",

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::{advice::Advice, outcome::Forecast, restart::Restart, verdict::Verdict, who_may_run_where::Row};
-use crate::scheduling::pool;
+use crate::places::node_map;
 
 /// What the policy would do to a cluster.
 ///
@@ -106,8 +106,8 @@ pub struct Pool {
     pub node_pool: Option<String>,
 }
 
-impl From<&pool::Pool> for Pool {
-    fn from(pool: &pool::Pool) -> Self {
+impl From<&node_map::Pool> for Pool {
+    fn from(pool: &node_map::Pool) -> Self {
         Self {
             name: pool.name.clone(),
             labels: pool.labels.clone(),

@@ -1,28 +1,30 @@
 //! The outcome of each workload: what the policy replies, and where its Pods would run.
 
-use std::{collections::BTreeSet, rc::Rc};
+use std::collections::BTreeSet;
 
 use anyhow::{Context, Result};
 
 use super::{
     binding::{Binder, Bindings},
     outcome::{Forecast, Judged, Outcome, Why},
-    pod_shape::{PodShape, RunTarget},
-    round::{Creation, Round},
+    pod_shape::PodShape,
+    round::{Accepted, Created, Creation, Round},
     subject::Subject,
     unschedulable::unschedulable,
 };
 use crate::{
-    engine::{
-        creation::{Admitted, Created},
-        reply::Gap,
+    gap::Gap,
+    places::{
+        fit::Fit,
+        node_map::{NodeMap, Place},
     },
-    scheduling::pool::Pools,
+    webhook::deployment::Scenario,
+    words::unevaluated,
 };
 
 /// Compares what the policy replies with the nodes of a cluster.
 pub struct Judging<'p> {
-    pools: &'p Pools,
+    pools: &'p NodeMap,
     round: &'p Round<'p>,
     /// With the settings as they are.
     real: Binder<'p>,
@@ -37,7 +39,7 @@ type Old<'o> = Option<(&'o Judging<'o>, &'o Creation)>;
 struct Case<'s> {
     judging: &'s Judging<'s>,
     subject: &'s Subject<'s>,
-    pods: &'s Admitted<Rc<PodShape>>,
+    pods: &'s Accepted,
     binder: &'s Binder<'s>,
     /// The Pod with the old settings.
     old: Option<&'s PodShape>,
@@ -51,9 +53,10 @@ struct Case<'s> {
 
 impl<'p> Judging<'p> {
     /// Of the replies of a round.
-    pub fn new(pools: &'p Pools, round: &'p Round<'p>) -> Self {
-        let binder = |chain| Binder::new(pools, chain, round);
-        Self { pools, round, real: binder(&round.chain), enforced: binder(&round.enforced) }
+    pub fn new(pools: &'p NodeMap, round: &'p Round<'p>) -> Self {
+        let binder = |scenario| Binder::new(pools, scenario, round);
+        let (real, enforced) = (Scenario::With(&round.deployment), Scenario::Enforced(&round.deployment));
+        Self { pools, round, real: binder(real), enforced: binder(enforced) }
     }
 
     /// The outcome of a subject, with all that is wrong with it and its parts: the worst first that is not `accepted`.
@@ -96,7 +99,7 @@ impl<'p> Judging<'p> {
     fn judge_alone(&self, subject: &Subject<'_>, created: &Creation, old: Old<'_>) -> Result<Vec<Judged>> {
         // The Pods that run are those of the old settings, if these let them in.
         let old = match old.map(|(judging, old)| (judging, &old.real)) {
-            Some((judging, Created::LetIn(pods))) if pods.not_sent.is_none() => Some((&judging.real, &*pods.after)),
+            Some((judging, Created::Accepted(pods))) if pods.not_sent.is_none() => Some((&judging.real, &*pods.after)),
             _ => None,
         };
         let real = self.outcome(subject, &created.real, &self.real, old)?;
@@ -104,7 +107,7 @@ impl<'p> Judging<'p> {
         // With `Warn`, an unknown RuntimeClass affects only placement, so it is still judged as if enforced.
         let is_of_placement = |why: &Why| {
             matches!(why, Why::Unknown(Gap::Object { kind, .. }) if kind == "RuntimeClass")
-                && self.round.chain.cluster.namespace(&subject.namespace).is_some()
+                && self.round.cluster.namespace(&subject.namespace).is_some()
                 && !self.round.rules(&subject.namespace).demands_anything(false)
                 && !self.real.requires_metadata
         };
@@ -129,7 +132,7 @@ impl<'p> Judging<'p> {
     fn outcome(
         &self,
         subject: &Subject<'_>,
-        created: &Created<Rc<PodShape>>,
+        created: &Created,
         binder: &Binder<'_>,
         old: Option<(&Binder<'_>, &PodShape)>,
     ) -> Result<Vec<Judged>> {
@@ -137,7 +140,7 @@ impl<'p> Judging<'p> {
         let pods = match created {
             Created::Unknown(gap) => return judged(Outcome::CannotTell, Why::Unknown(gap.clone())),
             Created::Refused(refusal) => return judged(Outcome::Refused, Why::Refused(refusal.clone())),
-            Created::LetIn(pods) => pods,
+            Created::Accepted(pods) => pods,
         };
         let namespace = &*subject.namespace;
         let mut before = vec![Bindings::unjudged(pods.before.spots(self.pools))];
@@ -159,7 +162,7 @@ impl<'p> Judging<'p> {
                     judged.forecast.outcome = Outcome::NotAsked;
                 }
                 if matches!(judged.why, Why::Plain | Why::Unschedulable(_) | Why::FewerNodes(_)) {
-                    judged.why = Why::NotAsked(reason.clone());
+                    judged.why = Why::NotAsked(reason.to_string());
                 }
             }
         }
@@ -206,8 +209,8 @@ impl Case<'_> {
     fn gap(&self) -> Result<Option<Gap>> {
         let Self { judging, subject, pods, binder, old, .. } = self;
         // The policy opens nodes to a Pod by tolerations alone: only where one is gone, nodes may be lost.
-        let is_moved =
-            !pods.before.asks_for_nodes_of(&pods.after) || old.is_some_and(|old| pods.after.lacks_toleration_of(old));
+        let is_moved = !pods.before.needs.selects_nodes_as(&pods.after.needs)
+            || old.is_some_and(|old| pods.after.needs.lacks_toleration_of(&old.needs));
         // A Pod that was created without asking the policy may still be refused at its Binding.
         let by_bindings = binder.requires_metadata || pods.not_sent.is_some();
         let depends_on_nodes = is_moved || by_bindings && binder.gets_bindings_of(&subject.namespace)?;
@@ -217,9 +220,14 @@ impl Case<'_> {
         if judging.pools.pools.is_empty() {
             return Ok(Some(Gap::Nodes));
         }
-        let cluster = judging.round.chain.cluster;
+        let cluster = judging.round.cluster;
         if let Some(unknown) = subject.nodes.iter().find(|node| cluster.node(node).is_none()) {
             return Ok(Some(Gap::object("Node", unknown)));
+        }
+        if self.after.spots.is_empty()
+            && let Some(why) = pods.after.unevaluated(judging.pools)
+        {
+            return Ok(Some(Gap::Unreadable(unevaluated(&why))));
         }
         Ok(subject.lacks_pods.then_some(Gap::Pods))
     }
@@ -255,17 +263,22 @@ impl Case<'_> {
         (lost, why)
     }
 
-    /// The pools of which Karpenter no longer creates nodes for it that it would create without the policy.
+    /// The pools of which Karpenter no longer creates nodes for it that it would create without the policy. Those that
+    /// could not be evaluated are none.
     fn lost_pools(&self) -> Vec<usize> {
-        let created = self.before.iter().flat_map(|before| before.spots).filter(|spot| spot.is_created);
-        created.filter(|spot| !self.after.spots.contains(spot)).map(|spot| spot.pool).collect()
+        let created =
+            self.before.iter().flat_map(|before| before.spots).filter(|spot| matches!(spot, Place::NodePool(_)));
+        let fits = self.judging.pools.fits(&self.pods.after.needs);
+        let is_unknown = |spot: &Place| fits.iter().any(|(place, fit)| place == spot && matches!(fit, Fit::Unknown(_)));
+        let is_lost = |spot: &&Place| !self.after.spots.contains(spot) && !is_unknown(spot);
+        created.filter(is_lost).map(|spot| spot.pool()).collect()
     }
 
     /// Nodes that its Pods run on, and that would not take them again in any case.
     fn stranded_nodes(&self) -> Vec<String> {
         let takes = |pool| {
             let mut all = self.before.iter().chain([&self.after]);
-            all.any(|bindings| bindings.spots.contains(&RunTarget { pool, is_created: false }))
+            all.any(|bindings| bindings.spots.contains(&Place::Nodes(pool)))
         };
         let is_stranded = |node: &&String| self.judging.pools.position_of(node).is_some_and(|pool| !takes(pool));
         let running = self.subject.nodes.iter().filter(|_| !self.is_daemon_set());

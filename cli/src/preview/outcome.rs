@@ -6,7 +6,7 @@ use node_placement_policy::toleration::Taint;
 use serde::Serialize;
 
 use super::{round::Creation, subject::Subject, unschedulable::Unschedulable};
-use crate::engine::reply::{Gap, Refusal};
+use crate::{gap::Gap, webhook::deployment::Refusal};
 
 /// What the policy would make of a workload, or of a Pod that asks for nothing; the worst first. With `--old`, a node
 /// that takes a Pod with the old settings counts as one that takes it without the policy.

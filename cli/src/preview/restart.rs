@@ -10,7 +10,7 @@ use crate::{
         kubectl::Listed,
         manifests::Identity,
     },
-    requests::{delivery::selects, template},
+    webhook::{delivery::selects, pods as template},
 };
 
 /// A workload whose Pods move to other nodes when they are made again, which the policy does not do.

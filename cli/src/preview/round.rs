@@ -16,21 +16,49 @@ use super::{
     subject::Subject,
 };
 use crate::{
-    engine::{creation::Created, policy::Policy, policy_chain::PolicyChain},
+    engine::policy::Policy,
+    gap::Gap,
     input::{
         manifests::{Manifest, Manifests},
         settings::{entries_at, is_for_the_rest},
         settings_file::SettingsFile,
     },
-    requests::controllers::controller_of,
+    verdict::{self, PodSpecs, World},
+    webhook::{
+        controllers::controller_of,
+        delivery::KeptAway,
+        deployment::{Deployment, Refusal, Scenario},
+    },
 };
+
+/// What becomes of a workload and its Pods, or of a Pod.
+pub enum Created {
+    /// That depends on what is not known here.
+    Unknown(Gap),
+    /// One of them is refused.
+    Refused(Refusal),
+    /// Both are accepted, or neither is sent.
+    Accepted(Accepted),
+}
+
+/// A Pod that is accepted.
+pub struct Accepted {
+    /// As it is without the policy.
+    pub before: Rc<PodShape>,
+    /// As it is with it.
+    pub after: Rc<PodShape>,
+    /// Whether the Pod, or its workload, gets anything.
+    pub is_changed: bool,
+    /// Why neither is sent, if so. The policy may still be asked about Bindings.
+    pub not_sent: Option<KeptAway>,
+}
 
 /// What becomes of one thing that is judged when it is created.
 pub struct Creation {
     /// With the settings as they are.
-    pub real: Created<Rc<PodShape>>,
+    pub real: Created,
     /// The creation as if every entry was enforced; `None` where no entry warns.
-    pub enforced: Option<Created<Rc<PodShape>>>,
+    pub enforced: Option<Created>,
     /// What becomes of its parts, in their order.
     pub parts: Vec<Self>,
 }
@@ -40,9 +68,9 @@ pub struct Round<'s> {
     /// The settings.
     pub files: &'s [SettingsFile],
     /// The policy with these.
-    pub chain: PolicyChain<'s>,
-    /// As if every entry was enforced.
-    pub enforced: PolicyChain<'s>,
+    pub deployment: Deployment<'s>,
+    /// What its look-ups reach.
+    pub cluster: &'s Manifests,
     /// What holds in each namespace.
     pub namespaces: BTreeMap<&'s str, NamespaceRules<'s>>,
     nowhere: NamespaceRules<'s>,
@@ -61,8 +89,8 @@ impl<'s> Round<'s> {
     ) -> Result<Self> {
         let rules = |name: &'s String| Ok((name.as_str(), NamespaceRules::new(files, name, cluster.namespace(name))?));
         let namespaces = namespaces.iter().map(rules).collect::<Result<_>>()?;
-        let chain = PolicyChain::new(policy, files, cluster);
-        Ok(Self { files, enforced: chain.enforced(), chain, namespaces, nowhere: NamespaceRules::default() })
+        let deployment = Deployment::new(policy, files);
+        Ok(Self { files, deployment, cluster, namespaces, nowhere: NamespaceRules::default() })
     }
 
     /// Creates a subject and its parts. What their Pods ask of nodes is kept in `shapes`.
@@ -72,21 +100,42 @@ impl<'s> Round<'s> {
     pub fn create(&self, subject: &Subject<'_>, shapes: &mut PodShapes) -> Result<Creation> {
         let object = subject.manifest.map(Manifest::parse);
         // The policy may have changed a Pod that is there; of a ReplicaSet or a Job of a custom resource, the template counts.
-        let maker = object.as_ref().and_then(|object| controller_of(object, self.chain.cluster));
-        let mut create = |chain: &PolicyChain<'_>| {
-            let created = match &object {
-                Some(object) => chain.create(object, maker),
-                None => chain.create_plain_pod(&subject.namespace),
-            };
-            let created =
-                created.and_then(|created| created.try_map(|specs| shapes.add(subject.kind(), &specs, chain.cluster)));
-            created.with_context(|| subject.to_string())
+        let maker = object.as_ref().and_then(|object| controller_of(object, self.cluster));
+        let created = match &object {
+            Some(object) => verdict::Subject::Anew { object, maker },
+            None => verdict::Subject::Plain(&subject.namespace),
         };
+        let mut create = |scenario| self.create_in(scenario, created, shapes).with_context(|| subject.to_string());
         Ok(Creation {
-            real: create(&self.chain)?,
-            enforced: self.rules(&subject.namespace).may_warn().then(|| create(&self.enforced)).transpose()?,
+            real: create(Scenario::With(&self.deployment))?,
+            enforced: self
+                .rules(&subject.namespace)
+                .may_warn()
+                .then(|| create(Scenario::Enforced(&self.deployment)))
+                .transpose()?,
             parts: subject.parts.iter().map(|part| self.create(part, shapes)).collect::<Result<_>>()?,
         })
+    }
+
+    fn create_in(
+        &self,
+        scenario: Scenario<'_>,
+        subject: verdict::Subject<'_>,
+        shapes: &mut PodShapes,
+    ) -> Result<Created> {
+        let world = World { cluster: self.cluster };
+        let created = world.create(subject, scenario)?;
+        let not_sent = created.not_sent().cloned();
+        if let Some(gap) = created.unknown() {
+            return Ok(Created::Unknown(gap.clone()));
+        }
+        if let Some(refusal) = created.refusal() {
+            return Ok(Created::Refused(refusal));
+        }
+        let without = world.create(subject, Scenario::Without)?;
+        let mut shape = |specs: Option<PodSpecs>| shapes.add(&specs.unwrap_or_default(), self.cluster);
+        let (before, after) = (shape(without.specs())?, shape(created.specs())?);
+        Ok(Created::Accepted(Accepted { before, after, is_changed: created.is_changed(), not_sent }))
     }
 
     /// Whether anything becomes of Pods of a namespace; with `warned`, or would become of them.

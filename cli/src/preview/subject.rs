@@ -11,13 +11,13 @@ use serde_json::Value;
 
 use crate::{
     cluster::{self, Cluster, Finished, Kind, LocatedGap, Owner, Pod, Problem, Unjudged, Workload},
-    engine::reply::Gap,
+    gap::Gap,
     input::{
         json::{list_of, text},
         manifests::{Identity, Manifest},
     },
     lists::{listed, shortened},
-    requests::{controllers::controller_reference, pod},
+    webhook::{controllers::controller_reference, pods},
 };
 
 /// At most this many names of objects with the same problem are listed.
@@ -201,7 +201,7 @@ fn is_left_behind(object: &Value) -> bool {
 /// Whether a Pod or a Job has run to its end.
 fn is_finished(object: &Value) -> bool {
     match text(&object["kind"]) {
-        "Pod" => pod::is_finished(object),
+        "Pod" => pods::is_finished(object),
         "Job" => list_of(&object["status"]["conditions"]).iter().any(|condition| {
             matches!(text(&condition["type"]), "Complete" | "Failed") && condition["status"] == "True"
         }),
@@ -213,6 +213,6 @@ fn is_finished(object: &Value) -> bool {
 pub fn is_left_out(object: &Value) -> bool {
     is_finished(object)
         || is_left_behind(object)
-        || object["kind"] == Resource::Pod.kind() && pod::is_mirror(object)
+        || object["kind"] == Resource::Pod.kind() && pods::is_mirror(object)
         || object["metadata"]["deletionTimestamp"].is_string()
 }

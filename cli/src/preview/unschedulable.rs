@@ -5,16 +5,21 @@ use std::{
     fmt,
 };
 
-use node_placement_policy::{selector, toleration::Taint};
+use node_placement_policy::{
+    selector::{Requirement, Selector, text},
+    toleration::Taint,
+};
 
-use super::{pod_shape::PodShape, remedy::is_control_plane};
+use super::{
+    pod_shape::{PodShape, excluded_from},
+    remedy::is_control_plane,
+};
 use crate::{
     demands::Demand,
     lists::listed,
-    scheduling::{
-        constraints::{Exclusion, LabelExclusion},
-        label_values::LabelValues,
-        pool::{Pool, Pools},
+    places::{
+        fit::{Exclusion, Obstacle, Spec},
+        node_map::{NodeMap, Pool},
     },
 };
 
@@ -95,18 +100,19 @@ impl Unschedulable {
 }
 
 /// Why no node takes a Pod, in a namespace where this is demanded.
-pub fn unschedulable<'d>(pools: &Pools, pod: &PodShape, demands: impl Iterator<Item = &'d Demand>) -> Unschedulable {
-    let exclusions = pools.pools.iter().filter_map(|pool| Some((pool, pod.excluded_from(pool)?)));
+pub fn unschedulable<'d>(map: &NodeMap, pod: &PodShape, demands: impl Iterator<Item = &'d Demand>) -> Unschedulable {
+    let exclusions = map.pools.iter().filter_map(|pool| Some((pool, excluded_from(map, pool, &pod.needs)?)));
     let exclusions: Vec<(&Pool, Exclusion)> = exclusions.collect();
-    let demanded: Vec<String> = demands.flat_map(Demand::requirements).collect();
-    by_taints(&exclusions).unwrap_or_else(|| by_labels(pools, &exclusions, &demanded))
+    let demanded: Vec<&Requirement> =
+        demands.flat_map(|demand| &demand.selector).flat_map(Selector::requirements).collect();
+    by_taints(&exclusions).unwrap_or_else(|| by_labels(map, &exclusions, &demanded))
 }
 
 /// Where nodes match but for their taints: those that are the easiest to tolerate.
 fn by_taints(exclusions: &[(&Pool, Exclusion)]) -> Option<Unschedulable> {
     let mut tainted = BTreeMap::new();
     for (pool, exclusion) in exclusions {
-        let Exclusion::Taints { taints, for_a_time } = exclusion else { continue };
+        let Obstacle::Taints { taints, for_a_time } = &exclusion.what else { continue };
         let texts: Vec<String> = taints.iter().map(ToString::to_string).collect();
         let order = (taints.iter().any(is_control_plane), texts.len(), texts);
         let (_, nodes, _) = tainted.entry(order).or_insert((taints.clone(), vec![], *for_a_time));
@@ -118,44 +124,49 @@ fn by_taints(exclusions: &[(&Pool, Exclusion)]) -> Option<Unschedulable> {
     Some(Unschedulable::Taints { taints, nodes, for_a_time })
 }
 
-/// Where no node has all labels. What is `demanded` is told as it is written: a NodePool words it as a set.
-fn by_labels(pools: &Pools, exclusions: &[(&Pool, Exclusion)], demanded: &[String]) -> Unschedulable {
-    let mut needs: Vec<LabelExclusion> = vec![];
-    for (_, exclusion) in exclusions {
-        let Exclusion::Label(label) = exclusion else { continue };
-        let set = as_set(&label.needs);
-        if needs.iter().any(|known| as_set(&known.needs) == set) {
-            continue;
-        }
-        let as_written = demanded.iter().find(|demanded| as_set(demanded) == set).unwrap_or(&label.needs);
-        needs.push(LabelExclusion { needs: as_written.clone(), ..label.clone() });
-    }
-    let is_named = exclusions.iter().any(|(_, exclusion)| *exclusion == Exclusion::Name);
-    match needs.as_slice() {
-        [] => Unschedulable::Nothing,
-        [LabelExclusion { key, needs, class, .. }] if !is_named => {
-            let similar = similar(pools, key, needs);
-            Unschedulable::Label { key: key.clone(), needs: needs.clone(), similar, class: class.clone() }
-        }
-        [first, ..] => {
-            let (of_namespace, own): (Vec<_>, Vec<_>) = needs.iter().partition(|label| demanded.contains(&label.needs));
-            let key = of_namespace.first().map_or(&first.key, |label| &label.key).clone();
-            let texts = |labels: Vec<&LabelExclusion>| labels.into_iter().map(|label| label.needs.clone()).collect();
-            Unschedulable::Together { demanded: texts(of_namespace), asked: texts(own), key, is_named }
-        }
-    }
+/// A label that excludes a Pod.
+struct Needed {
+    key: String,
+    /// As it is demanded, else as it is compared.
+    text: String,
+    is_demanded: bool,
+    class: Option<String>,
 }
 
-/// A requirement on a label as a NodePool words it, so that the same is told once.
-fn as_set(needs: &str) -> String {
-    let read = selector::parse(needs).ok();
-    let requirement = read.as_ref().and_then(|selector| selector.requirements().iter().next());
-    let values = requirement.and_then(|one| Some(LabelValues::from_requirement(one)?.describe(one.key())));
-    values.unwrap_or_else(|| needs.to_owned())
+/// Where no node has all labels.
+fn by_labels(map: &NodeMap, exclusions: &[(&Pool, Exclusion)], demanded: &[&Requirement]) -> Unschedulable {
+    let mut all: Vec<Needed> = vec![];
+    for (_, Exclusion { by, what }) in exclusions {
+        let Obstacle::Label(label) = what else { continue };
+        let as_demanded = demanded.iter().find(|demanded| label.needs.iter().any(|own| own.same_as(demanded)));
+        let text = as_demanded.map_or_else(|| text(&label.needs), ToString::to_string);
+        if all.iter().any(|known| known.text == text) {
+            continue;
+        }
+        let class = match by {
+            Spec::RuntimeClass(class) => Some(class.clone()),
+            Spec::Pod | Spec::Template => None,
+        };
+        all.push(Needed { key: label.key().to_owned(), text, is_demanded: as_demanded.is_some(), class });
+    }
+    let is_named = exclusions.iter().any(|(_, exclusion)| exclusion.what == Obstacle::Name);
+    match all.as_slice() {
+        [] => Unschedulable::Nothing,
+        [Needed { key, text, class, .. }] if !is_named => {
+            let similar = similar(map, key, text);
+            Unschedulable::Label { key: key.clone(), needs: text.clone(), similar, class: class.clone() }
+        }
+        [first, ..] => {
+            let key = all.iter().find(|needed| needed.is_demanded).unwrap_or(first).key.clone();
+            let texts =
+                |demanded: bool| all.iter().filter(|it| it.is_demanded == demanded).map(|it| it.text.clone()).collect();
+            Unschedulable::Together { demanded: texts(true), asked: texts(false), key, is_named }
+        }
+    }
 }
 
 /// The value of this label, of some node, that looks most like what is needed.
-fn similar(pools: &Pools, key: &str, needs: &str) -> Option<String> {
+fn similar(pools: &NodeMap, key: &str, needs: &str) -> Option<String> {
     let wanted = needs.strip_prefix(key)?.strip_prefix('=')?;
     let likeness = |value: &str| strsim::jaro_winkler(wanted, value);
     let nodes = pools.pools.iter().flat_map(|pool| &pool.nodes);

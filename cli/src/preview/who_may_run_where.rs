@@ -1,10 +1,7 @@
 //! Who may run where: namespaces, and pools that people recognize by their labels and taints; and pools that are meant for
 //! one tenant, and that others may use too.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    rc::Rc,
-};
+use std::collections::{BTreeMap, BTreeSet};
 
 use node_placement_policy::toleration::{NO_SCHEDULE, Taint};
 use serde::Serialize;
@@ -13,16 +10,15 @@ use super::{
     advice::{AdviceList, Cause, CauseKind, Sentence, names},
     namespace_rules::NamespaceRules,
     outcome::{Forecast, Judged, JudgedSubject, Outcome, Why},
-    pod_shape::PodShape,
-    round::Round,
+    pod_shape::accepts,
+    round::{Accepted, Created, Round},
 };
 use crate::{
     demands::Demand,
-    engine::creation::{Admitted, Created},
     input::{settings::entry_name, settings_file},
-    scheduling::{
-        constraints::Constraints,
-        pool::{Pool, Pools},
+    places::{
+        node_map::{NodeMap, Pool},
+        pod::PodNeeds,
     },
 };
 
@@ -63,7 +59,7 @@ pub struct Cell {
 }
 
 /// The rows of all namespaces among `judged`.
-pub fn rows(round: &Round<'_>, pools: &Pools, judged: &[JudgedSubject<'_>]) -> Vec<Row> {
+pub fn rows(round: &Round<'_>, pools: &NodeMap, judged: &[JudgedSubject<'_>]) -> Vec<Row> {
     let mut running: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for JudgedSubject { subject, .. } in judged {
         running.entry(&subject.namespace).or_default().extend(subject.nodes.iter().map(String::as_str));
@@ -82,22 +78,22 @@ pub fn rows(round: &Round<'_>, pools: &Pools, judged: &[JudgedSubject<'_>]) -> V
 }
 
 /// What a Pod asks of nodes in the end; nothing, where it is not let in.
-fn constraints(created: &Created<Rc<PodShape>>) -> Option<&Constraints> {
+fn constraints(created: &Created) -> Option<&PodNeeds> {
     match created {
-        Created::LetIn(Admitted { after, .. }) => after.own(),
+        Created::Accepted(Accepted { after, .. }) => Some(&after.needs),
         Created::Unknown(_) | Created::Refused(_) => None,
     }
 }
 
 impl Row {
     /// What holds for the namespace of a plain Pod.
-    fn new(round: &Round<'_>, pools: &Pools, plain_pod: &JudgedSubject<'_>) -> Self {
+    fn new(round: &Round<'_>, pools: &NodeMap, plain_pod: &JudgedSubject<'_>) -> Self {
         let JudgedSubject { subject, creation, judged: Judged { forecast, why, .. }, .. } = plain_pod;
         let rules = round.rules(&subject.namespace);
         let (at, selector) = (rules.held().next(), rules.selector());
         let takes = |pool: &Pool, created| {
             let pod = constraints(created).filter(|_| forecast.outcome != Outcome::CannotTell);
-            pod.is_some_and(|pod| pool.excludes(pod).is_none())
+            pod.is_some_and(|pod| accepts(pools, pool, pod))
         };
         let enforced = creation.enforced.as_ref().unwrap_or(&creation.real);
         let cell = |pool| Cell { takes: takes(pool, &creation.real), enforced: takes(pool, enforced), pods: 0 };
@@ -165,13 +161,13 @@ struct Untainted {
 /// Adds the pools that one tenant's selector names, and that take Pods of others too.
 pub fn advise_on_taints(
     round: &Round<'_>,
-    pools: &[Pool],
+    map: &NodeMap,
     rows: &[Row],
     judged: &[JudgedSubject<'_>],
     to_do: &mut AdviceList,
 ) {
     let mut found: BTreeMap<(&str, &Option<String>, bool), Untainted> = BTreeMap::new();
-    for (column, pool) in pools.iter().enumerate().filter(|(_, pool)| pool.taints.is_empty()) {
+    for (column, pool) in map.pools.iter().enumerate().filter(|(_, pool)| pool.taints.is_empty()) {
         let users: Vec<(&Row, &Cell)> = rows.iter().filter_map(|row| Some((row, row.used(column)?))).collect();
         let tenants = users.iter().filter(|(_, cell)| cell.enforced);
         let tenants = tenants.filter_map(|(row, _)| Some(((&row.selector, setting_naming(pool, row, round)?), *row)));
@@ -189,7 +185,7 @@ pub fn advise_on_taints(
         untainted.nodes.extend(pool.nodes.is_empty().then(|| pool.name.clone()));
         untainted.others.extend(others);
         let own = rows.iter().filter(|row| row.selector == *selector).flat_map(|row| &row.namespaces);
-        untainted.daemon_sets.extend(daemon_sets_that_would_leave(pool, &own.collect(), judged));
+        untainted.daemon_sets.extend(daemon_sets_that_would_leave(map, pool, &own.collect(), judged));
     }
     for ((setting, entry, is_warned_of), Untainted { selectors, nodes, others, daemon_sets }) in found {
         let entry = entry.as_deref().unwrap_or("some namespaces");
@@ -221,6 +217,7 @@ pub fn advise_on_taints(
 
 /// The DaemonSets of other namespaces than these that a pool takes, and that a taint of any key may keep away.
 fn daemon_sets_that_would_leave(
+    map: &NodeMap,
     pool: &Pool,
     namespaces: &BTreeSet<&String>,
     judged: &[JudgedSubject<'_>],
@@ -229,7 +226,8 @@ fn daemon_sets_that_would_leave(
     let would_leave = |it: &&JudgedSubject<'_>| {
         let is_another = it.subject.kind() == "DaemonSet" && !namespaces.contains(&it.subject.namespace);
         constraints(&it.creation.real).filter(|_| is_another).is_some_and(|pod| {
-            pool.excludes(pod).is_none() && pod.excluded_by_taints(std::slice::from_ref(&any_taint)).is_some()
+            let keeps_away = || Some(pod.own()?.excluded_by_taints(std::slice::from_ref(&any_taint)).is_some());
+            accepts(map, pool, pod) && keeps_away() == Some(true)
         })
     };
     let named = |it: &JudgedSubject<'_>| format!("DaemonSet {} in {}", it.subject.name(), it.subject.namespace);

@@ -1,7 +1,5 @@
 //! A case: the request that it makes, what the policies answer to it, and the nodes that its Pods may run on.
 
-use std::collections::BTreeSet;
-
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Value, json};
 
@@ -10,11 +8,14 @@ use super::{
     file::{Case, Source, Test, expanded},
 };
 use crate::{
-    Evaluation, Identity, Policy, SettingsFile,
-    input::json::text,
-    requests::{plugins::merge_runtime_class, pod::bound_pod, template::pod_request},
-    scheduling::{constraints::Constraints, pool::Pools},
-    trial::{Trial, request_from},
+    Identity, Policy, SettingsFile,
+    trial::{Pods, Trial, TrialResult},
+    webhook::{
+        controllers::Controller,
+        deployment::{Admission, Deployment},
+        pods::{bound_pod, environment},
+        request::{Request, recorded_request, request_from},
+    },
 };
 
 impl Test {
@@ -30,17 +31,17 @@ impl Test {
                 return Ok(CaseAnswer { invalid: Some(answer.message.unwrap_or_default()), ..CaseAnswer::default() });
             }
         }
-        let trial = Trial { policy, files: &files, known: self.cluster() };
-        let request = self.request(case)?;
-        let (evaluation, not_asked) = trial.evaluate(request.clone())?;
-        let mut nodes = None;
-        if case.expected.contains_key("nodes") {
-            let pools = Pools::read(self.cluster(), BTreeSet::new(), [])?;
-            nodes = Some(self::nodes(&trial, &pools, &request, &evaluation).context("expect.nodes")?);
-        }
-        let binding = evaluation.answer.mutated_object.as_ref();
+        let deployment = Deployment::new(policy, &files);
+        let trial = Trial { deployment: &deployment, known: self.cluster() };
+        let answered = answer(&trial, &self.created(case)?, case.expected.contains_key("nodes"))?;
+        let binding = answered.evaluation.answer.mutated_object.as_ref();
         let bound_pod = case.pod.as_ref().zip(binding).map(|(pod, binding)| bound_pod(pod, binding));
-        Ok(CaseAnswer { invalid: None, request, evaluation, not_asked, nodes, bound_pod })
+        let environments = match (&bound_pod, case.expected.contains_key("environment")) {
+            (Some(pod), _) => vec![environment(pod).into()],
+            (None, true) => trial.environments(&self.created(case)?).context("expect.environment")?,
+            (None, false) => vec![],
+        };
+        Ok(CaseAnswer { bound_pod, environments, ..answered })
     }
 
     /// Puts a case to the policies, and compares the answer with what is expected. A rejection only because the test's
@@ -65,6 +66,13 @@ impl Test {
         Ok((answered, mismatches))
     }
 
+    /// The request of a case, with what of it is not known.
+    fn created(&self, case: &Case) -> Result<Request> {
+        let request = self.request(case)?;
+        let is_recorded = case.manifest.as_ref().is_some_and(|Source(manifest)| recorded_request(manifest).is_some());
+        Ok(if is_recorded { Request::recorded(request) } else { Request::new(request) })
+    }
+
     /// The admission request of a case.
     ///
     /// # Errors
@@ -72,9 +80,10 @@ impl Test {
     pub fn request(&self, case: &Case) -> Result<Value> {
         let Source(manifest) = case.manifest.as_ref().context("manifest: expected an object; it is missing")?;
         let old = case.old.as_ref().map(|Source(old)| old.clone());
-        let mut request = request_from(manifest, old).context("manifest")?.with_context(|| {
+        let request = request_from(manifest, old).context("manifest")?.with_context(|| {
             format!("manifest: the policy does not handle the kind {}", manifest["kind"].as_str().unwrap_or("?"))
         })?;
+        let mut request = request.json;
         if let Some(operation) = case.operation {
             request["operation"] = json!(operation);
         }
@@ -90,28 +99,31 @@ impl Test {
     }
 }
 
-/// The names of the nodes and NodePools that may run the Pod of a request, or the Pods of its workload; none, if these
-/// are rejected.
+/// Sends a request, and those of the Pods that come of it, as `try` does; with `nodes`, finds the nodes that can run these.
 ///
 /// # Errors
-/// The object of the request makes no Pods.
-pub fn nodes(trial: &Trial<'_>, pools: &Pools, request: &Value, evaluation: &Evaluation) -> Result<Vec<String>> {
-    let mut pod = evaluation.answer.mutated_object.as_ref().unwrap_or(&request["object"]).clone();
-    let creation = pod_request(&pod, trial.known);
-    let is_pod = pod["kind"] == "Pod";
-    ensure!(is_pod || creation.is_some(), "a {} makes no Pods", pod["kind"].as_str().unwrap_or("object"));
-    if !evaluation.answer.accepted {
-        return Ok(vec![]);
+/// A policy failed to answer, whether it is asked can't be evaluated, or the object of the request makes no Pods.
+pub fn answer(trial: &Trial<'_>, request: &Request, with_nodes: bool) -> Result<CaseAnswer> {
+    let result = if with_nodes { trial.judge_with_nodes(request)? } else { trial.judge(request)? };
+    let TrialResult { review, pods, .. } = result;
+    if let Some(gap) = review.gap().filter(|_| !review.is_answered) {
+        bail!("it can't be told what becomes of it: {}", gap.advice());
     }
-    if let Some(creation) = creation {
-        pod = creation["object"].clone();
-        let answer = trial.evaluate(creation)?.0.answer;
-        if !answer.accepted {
-            return Ok(vec![]);
-        }
-        pod = answer.mutated_object.unwrap_or(pod);
-    }
-    let spec = &mut pod["spec"];
-    merge_runtime_class(spec, trial.known);
-    Ok(pools.takers(&Constraints::of_kind(text(&request["object"]["kind"]), spec, trial.known)?))
+    let nodes = with_nodes.then(|| nodes(&review.request, pods.as_ref()).context("expect.nodes")).transpose()?;
+    let not_asked = match &review.admission {
+        Admission::NotSent(by) => Some(by.to_string()),
+        _ => None,
+    };
+    let pods_rejection = pods.and_then(|pods| pods.rejection);
+    let (request, evaluation) = (review.request.clone(), review.together());
+    Ok(CaseAnswer { request, evaluation, pods_rejection, not_asked, nodes, ..CaseAnswer::default() })
+}
+
+/// Returns the names of the Nodes and NodePools that can run the Pods of a request, now or when a passing condition ends.
+fn nodes(request: &Value, pods: Option<&Pods>) -> Result<Vec<String>> {
+    let object = &request["object"];
+    let kind = object["kind"].as_str().unwrap_or("object");
+    ensure!(kind == "Pod" || Controller::of_kind(kind).is_some(), "a {kind} makes no Pods");
+    let Some(Pods { places, .. }) = pods else { return Ok(vec![]) };
+    Ok(places.takers().chain(places.node_pools.iter().flatten()).cloned().collect())
 }

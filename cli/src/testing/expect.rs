@@ -6,10 +6,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::{
-    Evaluation, GetResourceRequest, Identity,
+    Answer, Evaluation, GetResourceRequest, Identity,
+    engine::additions::additions,
     input::json::{list_of, members, text},
-    output::evaluation::additions,
-    requests::pod::environment,
 };
 
 // A new field needs: what it is compared with, in `CaseAnswer::by_field`; in `unmet`, how it is compared, unless all of it
@@ -68,12 +67,16 @@ pub struct CaseAnswer {
     pub invalid: Option<String>,
     pub request: Value,
     pub evaluation: Evaluation,
+    /// The answer that rejects the Pods of a workload, if the workload is accepted and they are not.
+    pub pods_rejection: Option<Answer>,
     /// Why no policy is asked, if none is.
     pub not_asked: Option<String>,
     /// The names of the nodes that its Pods may run on, if the case expects some, or none.
     pub nodes: Option<Vec<String>>,
     /// The Pod as it is stored once the Binding is carried out.
     pub bound_pod: Option<Value>,
+    /// The environment of the containers of the bound Pod: on each of the nodes that can run it.
+    pub environments: Vec<Value>,
 }
 
 /// Something that ended otherwise than expected.
@@ -88,13 +91,17 @@ pub struct Mismatch {
 /// What is compared even if the settings have a mistake, with which no request is sent.
 const COMPARED_WITHOUT_REQUEST: [&str; 4] = ["begins", "conceals", "invalid", "message"];
 
+/// The fields that say whether a refusal is expected.
+const ABOUT_REFUSALS: [&str; 5] = ["accepted", "begins", "code", "conceals", "message"];
+
 /// How an answer differs from what is expected: fields of an [`Expect`].
 pub fn compare(expected: &Map<String, Value>, answer: &CaseAnswer) -> Vec<Mismatch> {
     let found = answer.by_field();
-    let mut mismatches = vec![];
+    let mut mismatches: Vec<Mismatch> = answer.unexpected_refusal(expected).into_iter().collect();
     for (field, expected) in expected {
         let is_compared = answer.invalid.is_none() || COMPARED_WITHOUT_REQUEST.contains(&field.as_str());
-        let found = &found[field];
+        let is_other = |found: &&Value| field == "environment" && *found != expected;
+        let found = answer.environments.iter().find(is_other).unwrap_or(&found[field]);
         if let Some(expected) = unmet(field, expected, found).filter(|_| is_compared) {
             mismatches.push(Mismatch { field: field.clone(), expected, found: as_text(found) });
         }
@@ -103,11 +110,27 @@ pub fn compare(expected: &Map<String, Value>, answer: &CaseAnswer) -> Vec<Mismat
 }
 
 impl CaseAnswer {
+    /// Returns the answer that decides: that to the Pods of a workload, if these are rejected.
+    pub fn decisive(&self) -> &Answer {
+        self.pods_rejection.as_ref().unwrap_or(&self.evaluation.answer)
+    }
+
+    /// A request that is refused, though nothing that is expected says so.
+    fn unexpected_refusal(&self, expected: &Map<String, Value>) -> Option<Mismatch> {
+        let is_expected = ABOUT_REFUSALS.iter().any(|field| expected.contains_key(*field));
+        if self.invalid.is_some() || self.decisive().accepted || is_expected {
+            return None;
+        }
+        let found = text(&self.by_field()["accepted"]).to_owned();
+        Some(Mismatch { field: "accepted".to_owned(), expected: "true".to_owned(), found })
+    }
+
     /// What is compared with each field of `expect`.
     fn by_field(&self) -> Value {
         let Evaluation { answer, patch, record } = &self.evaluation;
-        let message = self.invalid.as_ref().or(answer.message.as_ref());
-        let accepted = match (answer.accepted, &self.not_asked) {
+        let decisive = self.decisive();
+        let message = self.invalid.as_ref().or(decisive.message.as_ref());
+        let accepted = match (decisive.accepted, &self.not_asked) {
             (true, Some(reason)) => format!("true: the policy is not asked ({reason})"),
             (true, None) => "true".to_owned(),
             (false, _) => format!("false: {}", message.map_or("", String::as_str)),
@@ -117,9 +140,9 @@ impl CaseAnswer {
             "adds": additions(&self.evaluation),
             "audit": answer.audit_annotations.clone().unwrap_or_default(),
             "begins": message,
-            "code": answer.code,
+            "code": decisive.code,
             "conceals": message,
-            "environment": environment(self.bound_pod.as_ref().unwrap_or(&Value::Null)),
+            "environment": self.environments.first().cloned().unwrap_or_else(|| json!({})),
             "invalid": self.invalid,
             "logs": record.logs.iter().map(|log| &log["message"]).collect::<Vec<_>>(),
             "lookups": record.lookups.iter().map(with_fields).collect::<Vec<_>>(),

@@ -19,7 +19,7 @@ use crate::{
         json::{expectation, members},
         yaml::{self, Document, Position, SyntaxError},
     },
-    trial::recorded_request,
+    webhook::request::recorded_request,
 };
 
 /// Tests of settings.

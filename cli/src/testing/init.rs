@@ -10,23 +10,22 @@ use node_placement_policy::resource::Resource;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::case::nodes;
+use super::{CaseAnswer, case::answer};
 use crate::{
-    Evaluation, Manifests,
+    Manifests,
     demands::Demands,
+    engine::additions::additions,
     input::{
-        json::{list_of, remove_nulls, text, title},
+        json::{list_of, remove_nulls, title},
         yaml,
     },
-    output::evaluation::additions,
-    requests::{
-        admission::manifest_request,
-        controllers::controller_reference,
-        resource::{resource_of, template_path},
-        template::template,
-    },
-    scheduling::pool::Pools,
     trial::Trial,
+    webhook::{
+        controllers::controller_reference,
+        pods::template,
+        request::manifest_request,
+        resource::{resource_of, template_path},
+    },
 };
 
 /// A test as it is written: its fields stand in this order.
@@ -54,20 +53,24 @@ const HEADING: &str = "# What the settings do now: one case for each entry and k
 /// # Errors
 /// There is no namespace, or the policy failed to answer.
 pub fn write_tests(trial: &Trial<'_>, paths: [&Path; 2], progress: impl Fn(&str)) -> Result<String> {
-    let pools = Pools::read(trial.known, BTreeSet::new(), [])?;
     let mut kinds = BTreeSet::new();
     let mut cases = vec![];
     for manifest in subjects(trial.known) {
         let Some(request) = manifest_request(manifest.clone(), None)? else { continue };
         let title = title(&manifest);
         progress(&title);
-        let (evaluation, not_asked) = trial.evaluate(request.clone()).context(title.clone())?;
-        let name = text(&request["namespace"]);
+        let answered = answer(trial, &request, trial.has_nodes()).with_context(|| title.clone())?;
+        let name = request.namespace().unwrap_or_default();
         let namespace = trial.known.namespace(name);
-        let entry = trial.files.iter().find_map(|file| Demands::new(&file.typed, name, Some(namespace?)).ok()?.entry());
-        if not_asked.is_none() && kinds.insert((entry.map(|at| at.position), kind_of_answer(&evaluation, &manifest))) {
-            let expect = expected(trial, &pools, &request, &evaluation)?;
-            cases.push(WrittenCase { name: format!("{title} {}", result(&evaluation)), manifest, expect });
+        let entry = trial
+            .deployment
+            .files
+            .iter()
+            .find_map(|file| Demands::new(&file.typed, name, Some(namespace?)).ok()?.entry());
+        let is_new = kinds.insert((entry.map(|at| at.position), kind_of_answer(&answered, &manifest)));
+        if answered.not_asked.is_none() && is_new {
+            let expect = expected(&answered);
+            cases.push(WrittenCase { name: format!("{title} {}", result(&answered)), manifest, expect });
         }
     }
     ensure!(!cases.is_empty(), "the policy is asked about nothing in the cluster: expected Namespaces that it covers");
@@ -117,32 +120,33 @@ fn reduced(object: &Value, resource: Resource) -> Value {
 }
 
 /// Answers that are alike: about Pods or about workloads, refused with a code, or let in and given something, or not.
-fn kind_of_answer(evaluation: &Evaluation, manifest: &Value) -> (bool, Option<u16>, String, bool) {
-    let answer = &evaluation.answer;
+fn kind_of_answer(answered: &CaseAnswer, manifest: &Value) -> (bool, Option<u16>, String, bool) {
+    let answer = answered.decisive();
     let sentence = answer.message.as_deref().and_then(|message| message.split(':').next()).map(str::to_owned);
     let is_warned = answer.warnings.as_ref().is_some_and(|warnings| !warnings.is_empty());
-    (manifest["kind"] == "Pod", answer.code, sentence.unwrap_or_else(|| additions(evaluation).join("; ")), is_warned)
+    let added = || additions(&answered.evaluation).join("; ");
+    (manifest["kind"] == "Pod", answer.code, sentence.unwrap_or_else(added), is_warned)
 }
 
-fn expected(trial: &Trial<'_>, pools: &Pools, request: &Value, evaluation: &Evaluation) -> Result<Value> {
-    let answer = &evaluation.answer;
+fn expected(answered: &CaseAnswer) -> Value {
+    let answer = answered.decisive();
     if let (Some(code), Some(message)) = (answer.code, &answer.message) {
-        return Ok(json!({ "accepted": answer.accepted, "code": code, "message": message }));
+        return json!({ "accepted": answer.accepted, "code": code, "message": message });
     }
-    let mut expect = json!({ "accepted": answer.accepted, "adds": additions(evaluation) });
+    let mut expect = json!({ "accepted": answer.accepted, "adds": additions(&answered.evaluation) });
     if let Some(warnings) = answer.warnings.as_ref().filter(|warnings| !warnings.is_empty()) {
         expect["warnings"] = json!(warnings);
     }
-    if !pools.pools.is_empty() {
-        expect["nodes"] = json!(nodes(trial, pools, request, evaluation)?);
+    if let Some(nodes) = &answered.nodes {
+        expect["nodes"] = json!(nodes);
     }
-    Ok(expect)
+    expect
 }
 
 /// What the case is named for.
-fn result(evaluation: &Evaluation) -> String {
-    let additions = additions(evaluation);
-    match evaluation.answer.accepted {
+fn result(answered: &CaseAnswer) -> String {
+    let additions = additions(&answered.evaluation);
+    match answered.decisive().accepted {
         false => "is refused".to_owned(),
         true if additions.is_empty() => "is accepted unchanged".to_owned(),
         true => format!("gets {}", additions.join("; ")),

@@ -3,7 +3,6 @@
 use anyhow::Result;
 use quick_junit::{NonSuccessKind, TestCase, TestCaseStatus, TestSuite};
 use serde::Serialize;
-use serde_json::{Value, json};
 
 use super::expect::Mismatch;
 use crate::lists::counted;
@@ -16,8 +15,60 @@ pub struct Report {
     pub mistake: Option<String>,
 }
 
-/// What came of one case.
+/// What came of all tests, for programs.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(title = "Tests"))]
+pub struct Tests {
+    /// The tests of all files.
+    pub tests: Vec<TestEntry>,
+}
+
+/// What came of a test.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Test"))]
+pub struct TestEntry {
+    /// Its name.
+    pub name: String,
+    /// Its cases.
+    pub cases: Vec<CaseEntry>,
+}
+
+/// What came of a case.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Case"))]
+pub struct CaseEntry {
+    /// Its name.
+    pub name: String,
+    /// Whether all is as expected.
+    pub passed: bool,
+    /// What is not.
+    pub failures: Vec<Failure>,
+}
+
+/// Something that is not as expected.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Failure {
+    /// The field of `expect`.
+    pub what: String,
+    pub expected: String,
+    pub found: String,
+}
+
+impl From<&CaseResult> for CaseEntry {
+    fn from(case: &CaseResult) -> Self {
+        let failure = |Mismatch { field, expected, found }: &Mismatch| Failure {
+            what: field.clone(),
+            expected: expected.clone(),
+            found: found.clone(),
+        };
+        let failures = case.mismatches.iter().map(failure).collect();
+        Self { name: case.case.clone(), passed: case.passed, failures }
+    }
+}
+
+/// What came of one case.
+#[derive(Debug)]
 pub struct CaseResult {
     pub file: String,
     pub test: String,
@@ -42,8 +93,13 @@ impl Report {
     }
 
     /// For programs.
-    pub fn data(&self) -> Value {
-        json!({ "cases": self.results.len(), "failed": self.failed().count(), "results": self.results })
+    pub fn data(&self) -> Tests {
+        let tests = self.results.chunk_by(|one, next| (&one.file, &one.test) == (&next.file, &next.test));
+        let test = |cases: &[CaseResult]| TestEntry {
+            name: cases.first().map(|case| case.test.clone()).unwrap_or_default(),
+            cases: cases.iter().map(CaseEntry::from).collect(),
+        };
+        Tests { tests: tests.map(test).collect() }
     }
 
     /// For CI systems: JUnit's XML, a suite for each test.

@@ -149,13 +149,14 @@ fn node(dice: &mut Dice, name: &str) -> Value {
 fn node_pool(dice: &mut Dice) -> Value {
     let mut requirements = vec![];
     for (key, values) in
-        [("pool", json!(["a", "b"])), ("disk", json!(["ssd"])), ("n", json!(["4"])), ("gpu", json!([]))]
+        [("pool", json!(["a", "b"])), ("disk", json!(["ssd"])), ("n", json!(["5"])), ("gpu", json!([]))]
     {
         if dice.one_in(2) {
             let operator = match key {
                 "pool" => *dice.pick(&["In", "NotIn"]),
                 "disk" => *dice.pick(&["In", "NotIn", "Exists"]),
-                "n" => *dice.pick(&["Gt", "Lt"]),
+                // Of a NodePool, Gt and Lt are not evaluated.
+                "n" => *dice.pick(&["In", "NotIn"]),
                 _ => *dice.pick(&["Exists", "DoesNotExist"]),
             };
             let values = if operator.contains("Exist") { json!([]) } else { values };

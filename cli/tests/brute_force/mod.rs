@@ -1,6 +1,7 @@
 //! The preview tells of each workload what brute force finds.
 
 mod cluster;
+mod law;
 mod matching;
 mod oracle;
 

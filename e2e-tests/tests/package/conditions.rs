@@ -4,11 +4,12 @@ use std::fs;
 
 use anyhow::{Context, Result, bail, ensure};
 use cli::{
-    input::{
-        documents::yaml_documents,
-        match_conditions::{Condition, Passage, evaluate},
-    },
+    input::documents::yaml_documents,
     policies::{overrides::Overrides, policy_file::policy_file},
+    webhook::{
+        conditions::{Condition, Passage, evaluate},
+        request::Request,
+    },
 };
 use e2e_tests::{admission_request, read_document};
 use rstest::rstest;
@@ -26,7 +27,7 @@ use super::{
 /// can't be evaluated is an error: an API server takes it for a failure, and does what `failurePolicy` says.
 fn reaches(spec: &Value, request: &Value) -> Result<bool> {
     let conditions = Option::<Vec<Condition>>::deserialize(&spec["matchConditions"])?.unwrap_or_default();
-    match evaluate(&conditions, request) {
+    match evaluate(&conditions, &Request::recorded(request.clone())) {
         Passage::Passes => Ok(true),
         Passage::KeptAway(_) => Ok(false),
         Passage::Fails(name, reason) | Passage::Unknown(name, reason) => bail!("{name}: {reason}"),

@@ -1,6 +1,6 @@
 //! Finds settings that add more to every Pod than a Pod may have, so that every Pod would be rejected.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use super::Mistakes;
 use crate::limits::{MOST_EXPRESSIONS, MOST_PAIRS, MOST_TERMS, MOST_TOLERATIONS};
@@ -27,30 +27,32 @@ pub fn check_node_selectors(added: &[Added<'_>], is_judged: bool, mistakes: &mut
 
 /// What node selectors add to an empty Pod. Requirements that say the same count once.
 #[derive(Default)]
-struct Amount<'s> {
-    /// The keys of its nodeSelector.
-    pairs: BTreeSet<&'s str>,
-    /// The expressions of its node affinity, and how much each counts.
-    expressions: BTreeMap<String, usize>,
+struct Amount {
+    requirements: BTreeSet<String>,
+    /// The pairs of its nodeSelector.
+    pairs: usize,
+    /// The expressions of its node affinity, and their values.
+    expressions: usize,
 }
 
-impl<'s> Amount<'s> {
-    fn add(&mut self, selector: &'s Selector) {
+impl Amount {
+    fn add(&mut self, selector: &Selector) {
         for requirement in selector.requirements() {
+            if !self.requirements.insert(requirement.identity()) {
+                continue;
+            }
             if requirement.only_value().is_some() {
-                self.pairs.insert(requirement.key());
+                self.pairs += 1;
             } else {
-                self.expressions.insert(requirement.identity(), 1 + requirement.values().len());
+                self.expressions += 1 + requirement.values().len();
             }
         }
     }
 
     fn excess(&self, is_judged: bool) -> Option<String> {
-        let expressions = self.expressions.values().sum();
-        excess(expressions, MOST_EXPRESSIONS, "expressions and values").or_else(|| {
-            let pairs = if is_judged { self.pairs.len() } else { 0 };
-            excess(pairs, MOST_PAIRS, "pairs, which a whitelist checks,")
-        })
+        let pairs = if is_judged { self.pairs } else { 0 };
+        let expressions = excess(self.expressions, MOST_EXPRESSIONS, "expressions and values");
+        expressions.or_else(|| excess(pairs, MOST_PAIRS, "pairs, which a whitelist checks,"))
     }
 }
 
@@ -71,7 +73,7 @@ pub fn check_preferred(path: &str, preferred: &[Selector], mistakes: &mut Mistak
 }
 
 /// Returns the problem that `added` are more than the `most` that a Pod may have.
-fn excess(added: usize, most: usize, what: &str) -> Option<String> {
+pub fn excess(added: usize, most: usize, what: &str) -> Option<String> {
     let problem = || {
         format!(
             "adds {added} {what} to each Pod, and a Pod with more than {most} is rejected: no Pod could be created; \

@@ -1,8 +1,9 @@
-//! Finds every mistake in the block `nodeMetadata`.
+//! Finds all mistakes in the block `nodeMetadata`.
 
 use std::collections::BTreeSet;
 
 use super::Mistakes;
+use super::amounts::excess;
 use crate::limits::{MOST_VARIABLES, MOST_WRITTEN};
 use crate::message::quote;
 use crate::selector::syntax;
@@ -10,7 +11,7 @@ use crate::settings::key::TargetKind;
 use crate::settings::node_metadata::{NodeSource, Target, place};
 use crate::settings::{NodeMetadata, OnLookupFailure, Propagate, reference};
 
-/// Finds every mistake in the block.
+/// Finds all mistakes in the block.
 pub fn check(settings: &NodeMetadata, mistakes: &mut Mistakes) {
     let path = "nodeMetadata.propagate";
     if settings.propagate.is_empty() {
@@ -35,14 +36,7 @@ pub fn check(settings: &NodeMetadata, mistakes: &mut Mistakes) {
         }
         check_env(entry, &place, &mut variables, mistakes);
     }
-    if variables.len() > MOST_VARIABLES {
-        let problem = format!(
-            "adds {} variables to each container, and a container with more than {MOST_VARIABLES} is rejected: no Pod \
-             could be created; remove some",
-            variables.len()
-        );
-        mistakes.add(&path, problem);
-    }
+    mistakes.add_if_some(&path, excess(variables.len(), MOST_VARIABLES, "variables"));
     if size_of_defaults > MOST_WRITTEN {
         let problem = format!(
             "the defaults have {size_of_defaults} bytes with their keys, expected at most {MOST_WRITTEN}; shorten them"
@@ -68,13 +62,13 @@ fn check_env<'s>(entry: &'s Propagate, place: &str, earlier: &mut BTreeSet<&'s s
     }
 }
 
-/// Whether `name` is `[A-Za-z_][A-Za-z0-9_]*`.
+/// Returns whether `name` is `[A-Za-z_][A-Za-z0-9_]*`.
 fn is_variable(name: &str) -> bool {
     let is_inner = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
     name.bytes().all(is_inner) && name.bytes().next().is_some_and(|first| !first.is_ascii_digit())
 }
 
-/// Finds every mistake in an entry. Returns its targets.
+/// Finds all mistakes in an entry. Returns its targets.
 fn check_entry(entry: &Propagate, position: usize, mistakes: &mut Mistakes) -> Vec<Target> {
     let place = place(position);
     let source = mistakes.ok_or_record(entry.source(position));

@@ -5,7 +5,7 @@ use super::{Mistakes, amounts};
 use super::{
     NOTHING_DEMANDED, consistent, consistent_with_references, contradiction, demanding, have_references, known,
 };
-use crate::message::quote;
+use crate::message::{joined, quote};
 use crate::selector::{PossibleValues, Requirement, Selector, Whitelist, syntax};
 use crate::settings::key::{KeyPattern, TargetKind};
 use crate::settings::reference::NAME;
@@ -108,17 +108,15 @@ fn is_key_alone(toleration: &Toleration) -> bool {
     !toleration.key.is_empty() && toleration.operator.is_empty() && toleration.value.is_empty()
 }
 
-/// The controller of DaemonSets replaces the node affinity of their Pods, so only their templates show what they ask
-/// for.
+/// Checks that DaemonSets are judged where Pods are limited. Their controller replaces the node affinity of their Pods,
+/// so only their templates show what they request.
 fn check_daemon_sets(placement: &Placement, mistakes: &mut Mistakes) {
     let lets_past = matches!(placement.on_daemon_sets, OnDaemonSets::Warn | OnDaemonSets::Ignore);
     if !lets_past || placement.on_node_affinity == OnNodeAffinity::Ignore {
         return;
     }
     let mut entries = placement.namespaces.iter().enumerate();
-    let limits =
-        |entry: &NamespaceEntry| entry.allowed_node_selector.is_some() || !entry.forbidden_node_labels.is_empty();
-    let Some((position, entry)) = entries.find(|(_, entry)| limits(entry)) else { return };
+    let Some((position, entry)) = entries.find(|(_, entry)| entry.limits_labels()) else { return };
     let limit = match entry.allowed_node_selector {
         Some(_) => Setting::AllowedNodeSelector,
         None => Setting::ForbiddenNodeLabels,
@@ -301,7 +299,7 @@ fn check_node_selectors(
         cluster_default.map(|selector| (CLUSTER_DEFAULT.to_owned(), selector)),
     ];
     let added: Vec<_> = added.into_iter().flatten().collect();
-    amounts::check_node_selectors(&added, allowed_node_selector.is_some(), mistakes);
+    amounts::check_node_selectors(&added, at.entry.limits_labels(), mistakes);
     // It is sure to be added where neither an annotation nor what a Pod chooses can replace it.
     let is_sure =
         placement.namespace_annotations.0.is_empty() && placement.on_default_conflict == OnDefaultConflict::Reject;
@@ -327,8 +325,8 @@ fn check_allowed(default: &Selector, whitelist: &Whitelist, on_node_affinity: On
     ))
 }
 
-/// What `whitelist` does not allow of the cluster's default, as far as that can be told without a Namespace: not where the
-/// whitelist refers to its labels.
+/// Returns what `whitelist` does not allow of the cluster's default, as far as that can be told without a Namespace:
+/// not where the whitelist refers to its labels.
 pub fn first_not_allowed<'d>(
     default: &'d Selector,
     whitelist: &Whitelist,
@@ -356,7 +354,7 @@ fn check_preferred(at: EntryAt<'_>, mistakes: &mut Mistakes) {
         let text = &preferred.selector;
         let checked = mistakes.check(&format_args!("{path}.selector"), demanding(text));
         let Some(selector) = checked else { continue };
-        if !earlier.insert((preferred.weight, meaning(text, &selector))) {
+        if !earlier.insert(format!("{} {}", preferred.weight, meaning(text, &selector))) {
             mistakes.add(&path, "an earlier element says the same; remove one of them");
         }
         selectors.push(selector);
@@ -364,13 +362,13 @@ fn check_preferred(at: EntryAt<'_>, mistakes: &mut Mistakes) {
     amounts::check_preferred(&place, &selectors, mistakes);
 }
 
-/// What `selector` says, which was read from `text`: the same for two that differ only in how they are written, as
-/// `a=b` and `a in (b)` do.
-fn meaning(text: &str, selector: &Selector) -> BTreeSet<String> {
+/// Returns what `selector` says, which was read from `text`: the same for two that differ only in how they are written,
+/// as `a=b` and `a in (b)` do.
+fn meaning(text: &str, selector: &Selector) -> String {
     let mut meaning = BTreeSet::new();
     for requirement in selector.requirements() {
         // References in place of their stand-ins, which are the same for all.
         meaning.insert(reference::name_again(text, &requirement.identity()));
     }
-    meaning
+    joined(meaning, ",")
 }

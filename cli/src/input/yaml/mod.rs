@@ -266,9 +266,9 @@ impl<'t> Documents<'t> {
         }
     }
 
-    /// Returns how many lines stand before a part of the text. Parts come in their order.
+    /// Returns how many lines stand before what is left of a part, which `rest` follows. Parts come in their order.
     fn lines_before(&mut self, part: &str) -> usize {
-        let start = part.as_ptr() as usize - self.text.as_ptr() as usize;
+        let start = self.text.len() - self.rest.len() - part.len();
         let (counted, lines) = self.counted;
         let between = self.text.bytes().take(start).skip(counted);
         self.counted = (start, lines + between.filter(|byte| *byte == b'\n').count());

@@ -7,8 +7,8 @@ use serde_json::json;
 
 use super::view::{ROWS, answer, counts, fit_in_a_table, nodes, note, pools_that_take, rows, sections};
 use crate::{
-    output::template::render,
     preview::{Preview, Row},
+    template::render,
 };
 
 const TEMPLATE: &str = include_str!("page.html.j2");

@@ -7,8 +7,8 @@ use comfy_table::{ColumnConstraint::LowerBoundary, ContentArrangement, Table, Wi
 use super::view::{Group, ROWS, Section, answer, counts, fit_in_a_table, nodes, note, pools_that_take, rows, sections};
 use crate::{
     lists::{counted, shortened},
-    output::terminal::wrap,
     preview::{OutcomeEntry, Pool, Preview, Row},
+    text::wrap,
 };
 
 /// Where the text beside an outcome begins.

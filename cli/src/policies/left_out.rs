@@ -1,0 +1,94 @@
+//! What the policy does, and the [backstop](super::backstop) or the [twin](super::twin) does not. It stands in comments at
+//! their tops.
+
+use node_placement_policy::settings::{Enforcement, NamespaceEntry, OnExtendedResources, Placement, Setting};
+
+use super::in_process::InProcess;
+use crate::{input::settings::entries_at, wrap};
+
+const WIDTH: usize = 118;
+
+/// Returns what the backstop does not check, as lines of a comment.
+pub fn by_backstop(placement: &Placement) -> Vec<String> {
+    let unfenced = entries_where(placement, |entry| entry.required_node_selector.is_none());
+    let forbidden = entries_where(placement, |entry| !entry.forbidden_node_labels.is_empty());
+    let matches_all = |entry: &NamespaceEntry| entry.name.as_deref() == Some("*") && entry.matches_by_name_alone();
+    as_lines([
+        annotated_selectors(placement),
+        when(placement.cluster_default_node_selector.is_some(), "placement.clusterDefaultNodeSelector"),
+        setting(placement, Setting::DefaultNodeSelector),
+        setting(placement, Setting::AllowedNodeSelector),
+        forbidden.map(|entries| format!("forbiddenNodeLabels of {entries}")),
+        when(placement.cluster_default_tolerations.is_some(), "placement.clusterDefaultTolerations"),
+        setting(placement, Setting::DefaultTolerations),
+        setting(placement, Setting::AllowedTolerations),
+        setting(placement, Setting::ForbiddenTolerations),
+        annotated_tolerations(placement),
+        extended_resources(placement),
+        unfenced.map(|entries| format!("Pods of {entries}, without a requiredNodeSelector")),
+        when(!placement.namespaces.iter().any(matches_all), "Pods that no entry matches"),
+    ])
+}
+
+/// Returns what the twin does not add, as lines of a comment. `inexpressible` are the entries that it can't express.
+pub fn by_twin(in_process: &InProcess, inexpressible: impl Fn(&NamespaceEntry) -> bool) -> Vec<String> {
+    let placement = &in_process.placement;
+    let warns = |entry: &NamespaceEntry| entry.enforcement == Enforcement::Warn;
+    let preferred = entries_where(placement, |entry| !entry.preferred_node_selector.is_empty());
+    let inexpressible = entries_where(placement, |entry| !warns(entry) && inexpressible(entry));
+    as_lines([
+        annotated_selectors(placement),
+        when(placement.cluster_default_node_selector.is_some(), "placement.clusterDefaultNodeSelector"),
+        setting(placement, Setting::DefaultNodeSelector),
+        preferred.map(|entries| format!("preferredNodeSelector of {entries}")),
+        when(placement.cluster_default_tolerations.is_some(), "placement.clusterDefaultTolerations"),
+        annotated_tolerations(placement),
+        extended_resources(placement),
+        when(in_process.has_node_metadata, "what nodeMetadata adds"),
+        entries_where(placement, warns).map(|entries| format!("anything of {entries}, with enforcement: Warn")),
+        inexpressible.map(|entries| {
+            format!(
+                "requiredNodeSelector of {entries}: it names a label of the default, which yields to what a Pod chooses \
+                 (onDefaultConflict), and the policy could not tell what the Pod chose from what was added"
+            )
+        }),
+    ])
+}
+
+fn as_lines(items: impl IntoIterator<Item = Option<String>>) -> Vec<String> {
+    items.into_iter().flatten().flat_map(|item| wrap(&format!("- {item}"), WIDTH)).collect()
+}
+
+fn when(is_set: bool, text: &str) -> Option<String> {
+    is_set.then(|| text.to_owned())
+}
+
+fn annotated_selectors(placement: &Placement) -> Option<String> {
+    let has_any = !placement.namespace_annotations.0.is_empty();
+    when(has_any, "node selectors in annotations of namespaces (placement.namespaceAnnotations)")
+}
+
+fn annotated_tolerations(placement: &Placement) -> Option<String> {
+    let honors = placement.honors_toleration_annotations();
+    when(honors, "tolerations in annotations of namespaces (placement.onTolerationAnnotations)")
+}
+
+fn extended_resources(placement: &Placement) -> Option<String> {
+    when(placement.on_extended_resources == OnExtendedResources::Tolerate, "placement.onExtendedResources")
+}
+
+/// Returns the setting and the entries that have it.
+fn setting(placement: &Placement, setting: Setting) -> Option<String> {
+    let has_it = |entry: &NamespaceEntry| {
+        let selectors = entry.node_selectors().map(|(own, _)| own);
+        selectors.chain(entry.toleration_lists().map(|(own, _)| own)).any(|own| own == setting)
+    };
+    entries_where(placement, has_it).map(|entries| format!("{setting} of {entries}"))
+}
+
+/// Returns the entries for which something holds: `placement.namespaces[0, 3]`.
+fn entries_where(placement: &Placement, holds: impl Fn(&NamespaceEntry) -> bool) -> Option<String> {
+    let entries = entries_at(placement).filter(|at| holds(at.entry));
+    let positions: Vec<String> = entries.map(|at| at.position.to_string()).collect();
+    (!positions.is_empty()).then(|| format!("placement.namespaces[{}]", positions.join(", ")))
+}

@@ -1,0 +1,243 @@
+//! Whether a policy's own rules, selectors and conditions let a request through to it.
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelectorRequirement};
+use node_placement_policy::resource::Resource;
+use serde_json::{Value, json};
+
+use super::{
+    conditions::{Passage, evaluate},
+    policy_spec::{PolicySpec, requirement},
+    request::Request,
+    resource::{NAMESPACE_NAME, requested},
+};
+use crate::gap::Gap;
+
+/// What becomes of a request before the policy sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Delivery {
+    /// The policy is asked.
+    Sent,
+    /// It is not asked.
+    KeptAway(KeptAway),
+    /// Whether it is asked could not be evaluated.
+    Unknown(Gap),
+}
+
+/// What keeps a request away from the policy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum KeptAway {
+    /// No rule has this resource with this operation.
+    Rules { resource: String, operation: String },
+    /// The namespaceSelector leaves the namespace out.
+    NamespaceSelector,
+    /// The objectSelector leaves the object out.
+    ObjectSelector,
+    /// The matchCondition of this name is false.
+    Condition(String),
+}
+
+impl std::fmt::Display for KeptAway {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Rules { resource, operation } => write!(f, "no rule of the policy has {resource} {operation}"),
+            Self::NamespaceSelector => f.write_str("the policy's namespaceSelector leaves the namespace out"),
+            Self::ObjectSelector => f.write_str("the policy's objectSelector leaves the object out"),
+            Self::Condition(name) => write!(f, "the policy's matchCondition {name} leaves it out"),
+        }
+    }
+}
+
+impl Delivery {
+    /// What keeps the request away, if that is certain.
+    pub fn kept_away(self) -> Option<KeptAway> {
+        match self {
+            Self::KeptAway(by) => Some(by),
+            Self::Sent | Self::Unknown(_) => None,
+        }
+    }
+}
+
+/// Returns what becomes of `request` on its way to a policy that is deployed as `policy` says; `namespace` is the Namespace
+/// that it is about, if the cluster has it. Of one that it lacks, the name is known.
+///
+/// Upstream: `ShouldCallHook` of `k8s.io/apiserver/pkg/admission/plugin/webhook/generic`.
+pub fn delivery(policy: &PolicySpec, request: &Request, namespace: Option<&Value>) -> Delivery {
+    let (group, resource) = requested(&request.json);
+    let operation = request.json["operation"].as_str().unwrap_or_default();
+    if !policy.sends((group, &resource, operation)) {
+        return Delivery::KeptAway(KeptAway::Rules { resource, operation: operation.to_owned() });
+    }
+    let is_selected = selects_namespace(policy, request, namespace);
+    if is_selected == Some(false) {
+        return Delivery::KeptAway(KeptAway::NamespaceSelector);
+    }
+    if !selects_object(policy, &request.json) {
+        return Delivery::KeptAway(KeptAway::ObjectSelector);
+    }
+    let lacks_namespace = || match request.namespace() {
+        Some(name) if namespace.is_none() => Some(Gap::object("Namespace", name)),
+        _ => None,
+    };
+    match passage(policy, request) {
+        Passage::KeptAway(name) => Delivery::KeptAway(KeptAway::Condition(name)),
+        Passage::Fails(name, reason) => {
+            let then = match policy.failure_policy.as_deref() {
+                Some("Ignore") => "does not ask the policy, by failurePolicy: Ignore",
+                _ => "refuses the request, by failurePolicy: Fail, even with mode: monitor",
+            };
+            Delivery::Unknown(Gap::Condition(format!(
+                "the matchCondition {name} raises an error ({reason}); an API server where it does {then}"
+            )))
+        }
+        Passage::Unknown(name, reason) => {
+            Delivery::Unknown(lacks_namespace().unwrap_or_else(|| Gap::Delivery(format!("{name}: {reason}"))))
+        }
+        Passage::Passes if is_selected.is_none() => {
+            let labels = "the policy's namespaceSelector, and the labels of the namespace are not known";
+            Delivery::Unknown(lacks_namespace().unwrap_or_else(|| Gap::Delivery(labels.to_owned())))
+        }
+        Passage::Passes => Delivery::Sent,
+    }
+}
+
+fn passage(policy: &PolicySpec, request: &Request) -> Passage {
+    if policy.match_conditions.is_empty() {
+        return Passage::Passes;
+    }
+    evaluate(&policy.match_conditions, &request.clone().with_defaults())
+}
+
+fn selects_object(policy: &PolicySpec, request: &Value) -> bool {
+    let is_selected = |object: &Value| selects(&policy.object_selector, &object["metadata"]["labels"]);
+    is_selected(&request["object"]) || !request["oldObject"].is_null() && is_selected(&request["oldObject"])
+}
+
+/// Whether the namespaceSelector selects the namespace; nothing, if that depends on labels that are not known.
+fn selects_namespace(policy: &PolicySpec, request: &Request, namespace: Option<&Value>) -> Option<bool> {
+    // Nodes have none.
+    let Some(name) = request.namespace() else { return Some(true) };
+    let is_about_namespace = requested(&request.json).1 == Resource::Namespace.plural();
+    let namespace = if is_about_namespace { Some(&request.json["object"]) } else { namespace };
+    covers_namespace(policy, name, namespace)
+}
+
+/// Returns whether the namespaceSelector selects the namespace of this name; nothing, if that depends on labels that are not
+/// known.
+pub fn covers_namespace(policy: &PolicySpec, name: &str, namespace: Option<&Value>) -> Option<bool> {
+    let labels = namespace.map(|namespace| &namespace["metadata"]["labels"]).filter(|labels| labels.is_object());
+    let mut labels = labels.cloned().unwrap_or_else(|| json!({}));
+    labels[NAMESPACE_NAME] = name.into();
+    // Kubewarden drops `matchLabels`. Upstream: `policy_subreconciler_webhook.go` of its controller.
+    let covered = LabelSelector { match_labels: None, ..policy.namespace_selector.clone() };
+    selects_as_known(&covered, &labels, namespace.is_some())
+}
+
+/// Whether labels are selected; an empty selector selects all.
+pub fn selects(selector: &LabelSelector, labels: &Value) -> bool {
+    selects_as_known(selector, labels, true) == Some(true)
+}
+
+/// Whether labels are selected; nothing, if that depends on others than these, where these are not `all`.
+///
+/// Upstream: `LabelSelectorAsSelector` of `k8s.io/apimachinery/pkg/apis/meta/v1`.
+fn selects_as_known(selector: &LabelSelector, labels: &Value, all: bool) -> Option<bool> {
+    let label = |key: &str| labels.get(key).and_then(Value::as_str);
+    let is_met = |expression: &LabelSelectorRequirement| {
+        requirement(expression).and_then(Result::ok).is_some_and(|own| own.accepts(label(&expression.key)))
+    };
+    let equal = selector.match_labels.iter().flatten().map(|(key, value)| (key, label(key) == Some(value)));
+    let expressions = selector.match_expressions.iter().flatten().map(|it| (&it.key, is_met(it)));
+    let (known, unknown): (Vec<_>, Vec<_>) = equal.chain(expressions).partition(|(key, _)| all || label(key).is_some());
+    if known.iter().any(|(_, is_met)| !is_met) {
+        return Some(false);
+    }
+    unknown.is_empty().then_some(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    fn policy(spec: Value) -> PolicySpec {
+        let mut spec = spec;
+        spec["rules"] = json!([{
+            "apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"], "operations": ["CREATE"],
+        }]);
+        PolicySpec::read(&spec).unwrap()
+    }
+
+    fn request(resource: &str) -> Request {
+        Request::recorded(json!({
+            "operation": "CREATE",
+            "resource": { "group": "", "version": "v1", "resource": resource },
+            "namespace": "team-a",
+            "object": { "metadata": { "name": "web", "labels": { "app": "web" } } },
+            "oldObject": null,
+        }))
+    }
+
+    fn selecting(key: &str, operator: &str, values: &[&str]) -> Value {
+        json!({ "namespaceSelector": { "matchExpressions": [{ "key": key, "operator": operator, "values": values }] } })
+    }
+
+    #[rstest]
+    #[case::all(json!({}))]
+    #[case::a_label(selecting("tenant", "In", &["a"]))]
+    #[case::a_label_that_kubewarden_drops(json!({ "namespaceSelector": { "matchLabels": { "tenant": "b" } } }))]
+    #[case::its_name(selecting(NAMESPACE_NAME, "NotIn", &["kube-system"]))]
+    #[case::an_object(json!({ "objectSelector": { "matchLabels": { "app": "web" } } }))]
+    #[case::a_condition(json!({ "matchConditions": [{ "name": "c", "expression": "request.operation == 'CREATE'" }] }))]
+    fn a_request_is_sent(#[case] spec: Value) {
+        let namespace = json!({ "metadata": { "labels": { "tenant": "a" } } });
+        assert_eq!(delivery(&policy(spec), &request("pods"), Some(&namespace)), Delivery::Sent);
+    }
+
+    #[rstest]
+    #[case::a_label(selecting("tenant", "DoesNotExist", &[]), "namespaceSelector")]
+    #[case::its_name(selecting(NAMESPACE_NAME, "NotIn", &["team-a"]), "namespaceSelector")]
+    #[case::an_object(json!({ "objectSelector": { "matchLabels": { "app": "db" } } }), "objectSelector")]
+    #[case::a_condition(json!({ "matchConditions": [{ "name": "c", "expression": "false" }] }), "matchCondition c")]
+    fn a_request_is_kept_away_and_by_what(#[case] spec: Value, #[case] by: &str) {
+        let namespace = json!({ "metadata": { "labels": { "tenant": "a" } } });
+        let reason = delivery(&policy(spec), &request("pods"), Some(&namespace)).kept_away().unwrap().to_string();
+        assert!(reason.contains(by), "{reason}");
+    }
+
+    #[test]
+    fn what_no_rule_has_is_kept_away() {
+        let reason = delivery(&policy(json!({})), &request("nodes"), None).kept_away().map(|by| by.to_string());
+        assert_eq!(reason.as_deref(), Some("no rule of the policy has nodes CREATE"));
+    }
+
+    #[rstest]
+    #[case::of_the_cluster("Cluster", "v1", "pods", false)]
+    #[case::in_namespaces("Namespaced", "v1", "pods", true)]
+    #[case::in_both("*", "*", "pods", true)]
+    #[case::a_namespace_of_the_cluster("Cluster", "v1", "namespaces", true)]
+    #[case::a_namespace_is_in_none("Namespaced", "v1", "namespaces", false)]
+    #[case::another_version("*", "v1beta1", "pods", false)]
+    fn a_rule_is_about_a_scope_and_versions(
+        #[case] scope: &str,
+        #[case] version: &str,
+        #[case] resource: &str,
+        #[case] is_sent: bool,
+    ) {
+        let rule = json!({
+            "apiGroups": [""], "apiVersions": [version], "resources": [resource], "operations": ["CREATE"],
+            "scope": scope,
+        });
+        let policy = PolicySpec::read(&json!({ "rules": [rule] })).unwrap();
+        assert_eq!(delivery(&policy, &request(resource), Some(&json!({}))) == Delivery::Sent, is_sent);
+    }
+
+    #[rstest]
+    #[case::a_label(selecting("tenant", "Exists", &[]), true)]
+    #[case::its_name(selecting(NAMESPACE_NAME, "NotIn", &["kube-system"]), false)]
+    #[case::a_condition(json!({ "matchConditions": [{ "name": "c", "expression": "authorizer.x()" }] }), true)]
+    fn nobody_can_tell_where_something_is_not_known(#[case] spec: Value, #[case] is_unknown: bool) {
+        let delivered = delivery(&policy(spec), &request("pods"), None);
+        assert_eq!(matches!(delivered, Delivery::Unknown(_)), is_unknown, "{delivered:?}");
+    }
+}

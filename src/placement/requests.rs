@@ -1,0 +1,148 @@
+//! What Pods may request: what the whitelist of their namespace allows, and no forbidden label, whatever is allowed.
+
+use super::node_affinity::{NODE_SELECTOR, NodeSelection, REQUIRED_AFFINITY, Requested};
+use super::node_rules::{NodeRules, SourcedForbiddenLabels, SourcedRequirement, SourcedWhitelist};
+use super::subject::PodSubject;
+use crate::decision::{Cause, CauseKind, Rejection};
+use crate::limits::{MOST_COMPARISONS, MOST_PAIRS};
+use crate::message::{quote, shorten};
+
+/// The in-tree sentence for a Pod that requests more than its namespace allows.
+pub(super) const NOT_ALLOWED: &str = "pod node label selector labels conflict with its namespace whitelist";
+
+/// The label that has the name of a node as its value. `matchFields` select by that name, too.
+pub const HOSTNAME: &str = "kubernetes.io/hostname";
+
+/// Rejects a Pod whose `selection`, to which its namespace has `added` something, is not allowed, or selects nodes by a
+/// forbidden label. What its entry itself requires is never refused, whoever wrote it. Pairs of the Pod's RuntimeClass are
+/// the administrator's. A Pod of a DaemonSet has the name of its node from the controller.
+///
+/// # Errors
+/// What is not allowed, or forbidden; or the RuntimeClass can't be read.
+///
+/// Upstream: `isSubset` of the `PodNodeSelector` plugin, for sets and node affinity.
+pub fn validate(
+    selection: &NodeSelection<'_>,
+    added: &[SourcedRequirement<'_>],
+    subject: &PodSubject<'_, '_>,
+    nodes: &NodeRules<'_>,
+) -> Result<(), Rejection> {
+    let NodeRules { whitelist, forbidden, settings, .. } = nodes;
+    if whitelist.is_none() && forbidden.is_none() {
+        return Ok(());
+    }
+    if selection.node_selector.len() > MOST_PAIRS {
+        return Err(subject.too_many(MOST_PAIRS, "pairs", NODE_SELECTOR));
+    }
+    let mut comparisons = 0;
+    for requested in selection.requested(settings.on_node_affinity) {
+        if let Some(allowed) = whitelist {
+            comparisons += allowed.whitelist.comparisons_on(requested.key()) * requested.size();
+        }
+        if comparisons > MOST_COMPARISONS {
+            let is_pair = matches!(requested, Requested::Pair(..));
+            let field = if is_pair { NODE_SELECTOR.to_owned() } else { REQUIRED_AFFINITY.join(".") };
+            return Err(subject.too_much_to_compare(&field));
+        }
+        let not_allowing = whitelist.as_ref().filter(|allowed| !allows(allowed, &requested, subject));
+        let forbidding = forbidden.as_ref().filter(|forbidden| forbids(forbidden, &requested, subject));
+        if not_allowing.is_none() && forbidding.is_none() || is_of_class(&requested, subject)? {
+            continue;
+        }
+        let added = added.iter().find(|own| requested.is(&own.requirement));
+        return Err(match (not_allowing, forbidding) {
+            (Some(allowed), _) => not_allowed(&requested, added, allowed, subject),
+            (None, Some(forbidden)) => is_forbidden(&requested, added, forbidden, subject),
+            (None, None) => continue,
+        });
+    }
+    Ok(())
+}
+
+fn allows(allowed: &SourcedWhitelist<'_>, requested: &Requested<'_>, subject: &PodSubject<'_, '_>) -> bool {
+    let whitelist = &allowed.whitelist;
+    match requested {
+        Requested::Pair(key, value) => whitelist.allows_value(key, value),
+        Requested::Expression(expression) => match &expression.requirement {
+            Some(requirement) => whitelist.allows(requirement),
+            // An invalid expression matches no node. It is accepted only if the key may have any value.
+            None => whitelist.allows_any_value(&expression.key),
+        },
+        Requested::Field(_) => !whitelist.is_empty() || subject.is_pinned(),
+    }
+}
+
+fn forbids(forbidden: &SourcedForbiddenLabels<'_>, requested: &Requested<'_>, subject: &PodSubject<'_, '_>) -> bool {
+    let SourcedForbiddenLabels { labels, own, .. } = forbidden;
+    match requested {
+        Requested::Pair(key, value) => labels.names(key) && !own.demands_value(key, value),
+        Requested::Expression(expression) => {
+            let is_own = |requirement| own.demands(requirement);
+            labels.names(&expression.key) && !expression.requirement.as_ref().is_some_and(is_own)
+        }
+        Requested::Field(_) => labels.names(HOSTNAME) && !subject.is_pinned(),
+    }
+}
+
+fn is_of_class(requested: &Requested<'_>, subject: &PodSubject<'_, '_>) -> Result<bool, Rejection> {
+    match requested {
+        Requested::Pair(key, value) => Ok(subject.runtime_class.scheduling()?.selects(key, value)),
+        _ => Ok(false),
+    }
+}
+
+fn not_allowed(
+    requested: &Requested<'_>,
+    added: Option<&SourcedRequirement<'_>>,
+    allowed: &SourcedWhitelist<'_>,
+    subject: &PodSubject<'_, '_>,
+) -> Rejection {
+    let SourcedWhitelist { whitelist, source, namespace, unresolved } = allowed;
+    if let Some(unresolved) = unresolved {
+        return unresolved.clone();
+    }
+    let (name, shown, allowed) = (subject.name, requested.words(), whitelist.selector().to_string());
+    let whitelist = format!("{source} ({})", quote(&allowed));
+    let explanation = match added {
+        Some(SourcedRequirement { source, .. }) => format!(
+            "{source} adds {shown} to {name}, which {whitelist} does not allow; change one of the two, or no Pod of \
+             namespace {} can be created",
+            quote(namespace)
+        ),
+        None => format!("{name} asks for {shown}, which {whitelist} does not allow; remove it, or have it allowed"),
+    };
+    let cause = Cause { required: Some(allowed), ..cause(requested, added) };
+    Rejection::with_sentence(NOT_ALLOWED, Cause { setting: source.setting(), ..cause }, explanation)
+}
+
+fn is_forbidden(
+    requested: &Requested<'_>,
+    added: Option<&SourcedRequirement<'_>>,
+    forbidden: &SourcedForbiddenLabels<'_>,
+    subject: &PodSubject<'_, '_>,
+) -> Rejection {
+    let (name, shown, source) = (subject.name, requested.words(), forbidden.source);
+    let label = if let Requested::Field(_) = requested { HOSTNAME } else { requested.key() };
+    let forbids = format!("{source} forbids to select nodes by {}", shorten(label));
+    let explanation = match added {
+        Some(SourcedRequirement { source, .. }) => format!(
+            "{source} adds {shown} to {name}, but {forbids}; change one of the two, or no Pod of namespace {} can be \
+             created",
+            quote(forbidden.namespace)
+        ),
+        None => format!("{name} requests {shown}, but {forbids}; remove it"),
+    };
+    let label = Some(label.to_owned());
+    Rejection::forbidden(Cause { setting: source.setting(), label, ..cause(requested, added) }, explanation)
+}
+
+/// Returns what all causes have in common. What the namespace itself added contradicts the setting that refuses it.
+fn cause(requested: &Requested<'_>, added: Option<&SourcedRequirement<'_>>) -> Cause {
+    Cause {
+        kind: if added.is_some() { CauseKind::Contradiction } else { CauseKind::Requests },
+        annotation: added.and_then(|own| own.source.annotation()),
+        label: Some(requested.key().to_owned()),
+        requested: Some(requested.to_string()),
+        ..Cause::default()
+    }
+}
