@@ -172,8 +172,8 @@ test: fmt lint policy.wasm floor.wasm | toolchain
 page: | toolchain chromium
 	cargo test --quiet --locked -p kubectl-node-placement --test all -- --ignored page::
 
-# Takes about five minutes after the build, and wants the machine for itself. Writes the table and the plot of
-# docs/performance.md, and prints every case and the bounds.
+# Takes about five minutes after the build, and wants the machine for itself. Writes
+# e2e-tests/bench/costs.md and its picture, and prints every case and the bounds.
 .PHONY: bench
 bench: policy.wasm floor.wasm typed-twin.wasm | toolchain
 	cargo bench --locked -p bench --bench cost -- --quiet

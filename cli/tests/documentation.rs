@@ -98,7 +98,7 @@ impl Checkout {
         {
             checkout.program(program, script)?;
         }
-        for program in ["cargo", "docker", "kwctl"] {
+        for program in ["cargo", "docker", "helm", "kwctl"] {
             checkout.program(program, "#!/bin/sh\n")?;
         }
         // What a page changes must not be changed in the repository.

@@ -172,7 +172,7 @@ fn text(output: &Output) -> String {
     &[
         "it waits: no node fits",
         "(blue-1): no: the node has disk=ssd, the Pod needs disk=hdd, which its manifest requests",
-        "(shared-1): no: the node has no label node.example.com/pool, the Pod needs node.example.com/pool=blue, demanded by",
+        "(shared-1): no: the node has no label node.example.com/pool, the Pod needs node.example.com/pool=blue, required by",
     ]
 )]
 #[case::why_does_my_pod_wait_that_is_older_than_the_fence(
@@ -224,7 +224,7 @@ fn text(output: &Output) -> String {
     "other", &["cronjob/nightly"], 0,
     &["it waits: no node fits", "the node has no label kata, the RuntimeClass kata needs kata=yes"]
 )]
-#[case::when_will_it_run("acme", &[], 0, &["it waits: every node that fits is cordoned, not ready, or about to go"])]
+#[case::when_will_it_run("acme", &[], 0, &["it waits: no node that fits is both large enough and ready"])]
 #[case::what_would_happen_if_this_was_enforced(
     "trial", &["deployment/wrong"], 0,
     &[
@@ -518,10 +518,10 @@ fn a_node_must_be_large_enough_and_ready() -> Result<()> {
     };
     let small_or_cordoned = [node("small", 4, false), node("cordoned", 16, true)];
     let told = text(&ask(&small_or_cordoned)?);
-    assert!(told.contains("it waits: every node that fits is cordoned, not ready, or about to go"), "{told}");
-    assert!(told.contains("fits, but every node that is large enough is cordoned"), "{told}");
+    assert!(told.contains("it waits: no node that fits is both large enough and ready"), "{told}");
+    assert!(told.contains("(cordoned): fits, but every node is cordoned"), "{told}");
     let told = text(&ask(&[&small_or_cordoned[..], &[node("large", 16, false)]].concat())?);
-    assert!(told.contains("can run on 1 of 3 nodes") && told.contains("fits, now on large"), "{told}");
+    assert!(told.contains("can run on 1 of 3 nodes") && told.contains("(large): fits"), "{told}");
     Ok(())
 }
 
@@ -690,8 +690,7 @@ fn a_node_that_would_be_created_must_be_one_that_the_policy_lets_the_pod_be_boun
     let told = text(&output);
     // Whether it gets a rack nobody knows.
     assert!(told.contains("NodePool of-blue (no nodes yet): fits"), "{told}");
-    let refused =
-        "NodePool of-red (no nodes yet): no: the policy refuses to bind the Pod to it: Pod \"old\" can't be bound";
+    let refused = "NodePool of-red (no nodes yet): no: the policy refuses to bind the Pod to it: a node that Karpenter creates lacks";
     assert!(told.contains(refused), "{told}");
     Ok(())
 }

@@ -8,6 +8,7 @@
 //!   the entry and annotations say, with `$(KEY)` filled in, and whether that is enforced.
 //! - [`node_rules`]: which nodes they require, and which default yields to what a Pod chooses. [`toleration_rules`]:
 //!   which tolerations they add, allow and forbid. Each with the setting or annotation that demands it.
+//! - [`rules`]: all of these for one request, without what the user is exempt from, and how `enforcement: Warn` answers.
 //!
 //! What it is applied to:
 //!

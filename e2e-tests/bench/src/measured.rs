@@ -108,7 +108,7 @@ pub fn folder() -> PathBuf {
     root().join(env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into())).join("criterion")
 }
 
-pub fn root() -> PathBuf {
+fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 

@@ -1,16 +1,15 @@
-//! `docs/performance.md`: what stands between its marks is made here, and the plot. The tables of every case are for the
-//! terminal.
+//! Writes `costs.md` and the picture in it. Makes the tables of all cases, which are printed.
 
 use std::{fs, path::Path, thread};
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 
 use e2e_tests::cost::{Family, KB, kilobytes};
 
 use crate::{
     Measured,
     bounds::Bound,
-    measured::{Costs, Row, as_f64, root},
+    measured::{Costs, Row, as_f64},
     plot::{self, Line},
 };
 
@@ -26,28 +25,22 @@ const SHOWN: [(Family, usize); 8] = [
     (Family::Untouched, 1),
 ];
 
-/// Writes the measured part of the page, and the plot.
+const INTRODUCTION: &str = "\
+# Costs
+
+Written by `make bench`, which may have run before the latest change. `cargo doc -p bench` says how it measures.
+[`instructions.tsv`](../instructions.tsv) has the instructions of the current commit. *Policy* is the time of one
+evaluation, without a server. *÷ limit* compares it with the time of the limit: lower is better.";
+
+const PICTURE: &str =
+    "![Cost of a Pod CREATE over the size of the Pod: limit, policy, typed twin](cost-by-pod-size.svg)";
+
+/// Writes the page and the picture.
 pub fn write(measured: &Measured) -> Result<()> {
-    let docs = root().join("docs");
-    let costs = format!("{}\n\n{}", machine(), costs_table(measured)?);
-    fill_in(&docs.join("performance.md"), &[("costs", costs)])?;
-    Ok(fs::write(docs.join("cost-by-pod-size.svg"), plot(measured)?)?)
-}
-
-fn fill_in(file: &Path, parts: &[(&str, String)]) -> Result<()> {
-    let mut document = fs::read_to_string(file)?;
-    for (name, part) in parts {
-        document = with_part(&document, name, part).with_context(|| format!("{}: {name}", file.display()))?;
-    }
-    Ok(fs::write(file, document)?)
-}
-
-/// Puts a part between its marks.
-fn with_part(document: &str, name: &str, part: &str) -> Option<String> {
-    let (begin, end) = (format!("<!-- begin: {name} -->\n"), format!("<!-- end: {name} -->"));
-    let (before, rest) = document.split_once(&begin)?;
-    let (_, after) = rest.split_once(&end)?;
-    Some(format!("{before}{begin}{part}\n{end}{after}"))
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let page = format!("{INTRODUCTION}\n\n{}\n\n{}\n\n{PICTURE}\n", machine(), costs_table(measured)?);
+    fs::write(folder.join("costs.md"), page)?;
+    Ok(fs::write(folder.join("cost-by-pod-size.svg"), plot(measured)?)?)
 }
 
 fn machine() -> String {

@@ -39,7 +39,7 @@ fn file(name: &str) -> PathBuf {
 /// Every page of the documentation, as its path from the top folder.
 fn pages() -> Result<Vec<String>> {
     let mut pages = vec![];
-    for folder in ["", "docs/", "examples/", "examples/platform-team/", "fuzz/"] {
+    for folder in ["", "docs/", "examples/", "examples/platform-team/", "fuzz/", "e2e-tests/bench/"] {
         for entry in fs::read_dir(file(folder))? {
             let name = entry?.file_name().into_string().ok().context("a name")?;
             if name.ends_with(".md") {
