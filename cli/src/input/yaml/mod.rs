@@ -225,7 +225,7 @@ impl<'t> Documents<'t> {
                 self.next_part();
             } else if let Some(json) = skipped.starts_with('{').then(|| first_json(skipped)).flatten() {
                 self.part = skipped.get(json.get().len()..).unwrap_or_default();
-                return Ok(Some(self.json(skipped, json)));
+                return self.json(skipped, json).map(Some);
             } else {
                 let part = std::mem::take(&mut self.part).trim_start_matches('\u{feff}');
                 let lines = self.lines_before(part);
@@ -235,13 +235,15 @@ impl<'t> Documents<'t> {
     }
 
     /// Returns a JSON object, read with its positions unless it is large, or YAML does not have what it contains.
-    fn json(&mut self, text: &'t str, json: &'t RawValue) -> (Box<RawValue>, Marks) {
-        let raw = || (json.to_owned(), Marks::default());
-        if self.text.len() > LOOKED_AT && !self.has_marks {
-            return raw();
+    fn json(&mut self, text: &'t str, json: &'t RawValue) -> Result<(Box<RawValue>, Marks), SyntaxError> {
+        if self.text.len() <= LOOKED_AT || self.has_marks {
+            let mut reader = Reader::new(json.get(), self.lines_before(text), self.has_marks);
+            if let Ok(Some(document)) = reader.document() {
+                return Ok(document);
+            }
         }
-        let mut reader = Reader::new(json.get(), self.lines_before(text), self.has_marks);
-        reader.document().ok().flatten().unwrap_or_else(raw)
+        reject_half_characters(json)?;
+        Ok((json.to_owned(), Marks::default()))
     }
 
     /// Goes on to the part up to the next line with `---`.
@@ -296,6 +298,14 @@ impl SyntaxError {
             format!("{}; this looks like a template: render it first, for example with helm template", self.problem);
         Self { problem, ..self }
     }
+}
+
+/// Rejects an escape that is half of a character, which [`RawValue`] accepts: `\ud83d` alone.
+fn reject_half_characters(json: &RawValue) -> Result<(), SyntaxError> {
+    if ["\\ud", "\\uD"].iter().any(|escape| json.get().contains(escape)) {
+        serde_json::from_str::<Value>(json.get())?;
+    }
+    Ok(())
 }
 
 /// Returns the JSON object that a text begins with.
