@@ -90,11 +90,11 @@ fn a_mistake_is_found_in_any_file(#[case] text: String, #[case] position: &str) 
 #[case::a_bracket("placement: {}\n---\na: [\n", "4:1: ")]
 #[case::a_repeated_key(
     "placement:\n  onNodes: Reject\n  onNodes: Ignore\n",
-    "3:3: repeated key \"onNodes\"; what follows"
+    "3:3: placement.onNodes: this key stands there twice; remove one of them"
 )]
 #[case::in_json(
     "{\"placement\": {\"onNodes\": \"Reject\",\n\"onNodes\": \"Ignore\"}}",
-    "2:1: repeated key \"onNodes\""
+    "2:1: placement.onNodes: this key stands there twice; remove one of them"
 )]
 #[case::an_unknown_field(
     "placement:\n  onNode: Reject\n",
@@ -550,7 +550,7 @@ fn says(lines: &Value, told: &str) -> bool {
 
 #[rstest]
 #[case::a_name("name: p", "name: No_Name", ": metadata.name: expected lowercase letters")]
-#[case::a_name_that_is_no_text("name: p", "name: 1.0", ": metadata.name: expected a text; found floating point")]
+#[case::a_name_that_is_no_text("name: p", "name: 1.0", ": metadata.name: expected a text; found integer `1`")]
 #[case::labels_that_are_no_texts(
     "name: p",
     "name: p, labels: {a: 1}",

@@ -216,8 +216,8 @@ impl Suite {
     /// Reads a file of tests, and the files that it names.
     ///
     /// # Errors
-    /// The YAML can't be read, a field is unknown or of a wrong type, a test has no case, two have one name, or a file that
-    /// it names can't be read.
+    /// The YAML can't be read, a key stands there twice, a field is unknown or of a wrong type, a test has no case, two have
+    /// one name, or a file that it names can't be read.
     pub fn load(path: &Path) -> Result<Self> {
         let folder = path.parent().unwrap_or(Path::new(""));
         Self::parse(&read_text(path)?, &path.display().to_string(), NamedFiles::in_folder(folder))
@@ -226,8 +226,8 @@ impl Suite {
     /// Reads the text of a file of tests, which is called `name` in errors.
     ///
     /// # Errors
-    /// The YAML can't be read, a field is unknown or of a wrong type, a test has no case, two have one name, or a file that
-    /// it names can't be read.
+    /// The YAML can't be read, a key stands there twice, a field is unknown or of a wrong type, a test has no case, two have
+    /// one name, or a file that it names can't be read.
     pub fn parse(text: &str, name: &str, mut files: NamedFiles) -> Result<Self> {
         let yaml::File { documents, error } = yaml::read(text);
         if let Some(SyntaxError { position, problem }) = error {
@@ -236,6 +236,9 @@ impl Suite {
         let [document] = documents.as_slice() else {
             bail!("{name}: expected one document with tests; found {}", documents.len());
         };
+        if let Some(key) = document.repeated_keys().next() {
+            bail!("{name}:{}: {}: this key stands there twice; remove one of them", key.position, key.path);
+        }
         Self::read(document, text, &mut files).map_err(|error| {
             // The path of the field stands outermost.
             let position = document.position(&error.to_string()).map(|position| format!(":{position}"));
