@@ -3,11 +3,13 @@
 //! `test` compares what they answer with what is expected; `try` shows it, with what becomes of the Pods of a workload.
 
 use anyhow::{Context, Result, ensure};
+use node_placement_policy::resource::Resource;
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::{
     Answer, Evaluation, Identity, ManagedKeys, Manifests, SettingsFile,
+    cluster::Kind,
     engine::additions::additions,
     explain::{
         fit::{BindingReview, Fit, PoolFit, fit, needs_of, pools_for},
@@ -312,6 +314,8 @@ impl Trial<'_> {
 
     /// Whether the cluster has nodes, or NodePools.
     pub fn has_nodes(&self) -> bool {
-        self.known.objects().iter().any(|object| ["Node", "NodePool"].contains(&object.identity.kind.as_str()))
+        let kind = |identity: &Identity| Kind::of(&identity.api_version, &identity.kind);
+        let is_node = |kind| matches!(kind, Some(Kind::Of(Resource::Node) | Kind::NodePool));
+        self.known.objects().iter().any(|object| is_node(kind(&object.identity)))
     }
 }

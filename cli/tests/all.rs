@@ -9,6 +9,7 @@ mod convert;
 mod crd;
 mod documentation;
 mod explain;
+mod files;
 mod hostile;
 mod kubectl;
 mod page;

@@ -9,7 +9,7 @@ use anyhow::{Context, Result, ensure};
 use cli::{
     Manifests, Policy, SettingsFile,
     input::{
-        documents::json_objects,
+        documents::objects,
         kubectl::{Listed, Unreadable},
     },
     output::preview::{Origin, commands, page, text},
@@ -95,7 +95,7 @@ impl Planted {
 
     fn preview(&self) -> Result<Preview> {
         let list = json!({ "apiVersion": "v1", "kind": "List", "items": self.cluster });
-        let mut cluster = Listed::from(Manifests::read(json_objects(&list.to_string())?)?);
+        let mut cluster = Listed::from(Manifests::read(objects(&list.to_string())?.texts)?);
         cluster.unreadable = self.unlisted.iter().map(unreadable).collect();
         let accepted = self.accept.iter().map(|wanted| {
             [Outcome::Moves, Outcome::LeavesNodes].into_iter().find(|known| format!("{known:?}") == *wanted)

@@ -62,24 +62,31 @@ fn what_is_wrong_is_told_in_one_line(#[case] arguments: &[&str], #[case] told: &
 #[case::in_yaml(
     "repeated.yml",
     "placement:\n  onNodes: Reject\n  onNodes: Ignore\n",
-    "line 3, column 3: repeated key \"onNodes\""
+    ":3:3: placement.onNodes: this key stands there twice; remove one of them"
 )]
 #[case::in_json(
     "repeated.json",
     "{\"placement\": {\"onNodes\": \"Reject\",\n\"onNodes\": \"Ignore\"}}",
-    "line 2, column 1: repeated key \"onNodes\""
+    ":2:1: placement.onNodes: this key stands there twice; remove one of them"
 )]
-fn a_repeated_key_is_a_mistake(#[case] name: &str, #[case] written: &str, #[case] told: &str) -> Result<()> {
+fn a_repeated_key_is_a_mistake_in_settings(
+    #[case] name: &str,
+    #[case] written: &str,
+    #[case] told: &str,
+) -> Result<()> {
     let repeated = file(name, written)?.to_string_lossy().into_owned();
-    let output = run(&["try", &repeated])?;
+    let output = run(&["try", "examples/demo/env.yml", "-s", &repeated])?;
     assert_eq!(output.status.code(), Some(2), "{output:?}");
-    assert!(text(&output.stderr).contains(&format!("cannot read {repeated}: {told}")), "{output:?}");
+    assert!(text(&output.stderr).contains(&format!("{repeated}{told}")), "{output:?}");
+    let output = run(&["check", &repeated])?;
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    assert!(text(&output.stderr).contains(&format!("{repeated}{told}")), "{output:?}");
     Ok(())
 }
 
 #[rstest]
-#[case::no_yaml("no-yaml.yml", "a: [", "no-yaml.yml is no YAML file of Kubernetes objects")]
-#[case::no_json("no-json.json", "{", "no-json.json is not JSON")]
+#[case::no_yaml("no-yaml.yml", "a: [", "no-yaml.yml: line 2, column 1: did not find expected node content")]
+#[case::no_json("no-json.json", "{", "no-json.json: line 2, column 1: did not find expected node content")]
 #[case::no_kind(
     "no-kind.yml",
     "{apiVersion: v1, metadata: {name: a}}",
@@ -93,7 +100,7 @@ fn a_repeated_key_is_a_mistake(#[case] name: &str, #[case] written: &str, #[case
 #[case::a_list_of_json(
     "array.json",
     r#"[{"apiVersion":"v1","kind":"Node","metadata":{"name":"a"}}]"#,
-    "array.json: object 1: expected a Kubernetes object; found a list"
+    "array.json:1:1: object 1: expected a Kubernetes object; found a list"
 )]
 #[case::an_item_that_is_nothing(
     "null.json",
@@ -104,7 +111,7 @@ fn a_repeated_key_is_a_mistake(#[case] name: &str, #[case] written: &str, #[case
 #[case::a_name_that_is_a_number(
     "number.json",
     r#"{"kind":"List","items":[{"apiVersion":"v1","kind":"Node","metadata":{"name":5}}]}"#,
-    "number.json: object 1: expected a Kubernetes object: metadata.name: expected a text; found integer `5`"
+    "number.json:1:70: object 1: expected a Kubernetes object: metadata.name: expected a text; found integer `5`"
 )]
 fn a_cluster_that_is_none_is_wrong_input(#[case] name: &str, #[case] cluster: &str, #[case] told: &str) -> Result<()> {
     let cluster = file(name, cluster)?;
@@ -530,11 +537,6 @@ fn what_the_rules_do_not_send_no_pod_gets(#[case] resources: &str, #[case] told:
     "cluster.yml",
     "{apiVersion: policies.kubewarden.io/v1, kind: ClusterAdmissionPolicy, metadata: {name: p}}",
     "expected objects of a cluster"
-)]
-#[case::a_repeated_key(
-    "cluster.yml",
-    "{apiVersion: v1, kind: Namespace, metadata: {name: a, labels: {b: c, b: d}}}",
-    "repeated key"
 )]
 fn a_cluster_of_which_nothing_can_be_told(#[case] name: &str, #[case] text: &str, #[case] told: &str) -> Result<()> {
     let output = run(&["preview", "--settings", FENCES, "--cluster", &file(name, text)?.to_string_lossy()])?;

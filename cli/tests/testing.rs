@@ -299,7 +299,10 @@ fn a_policy_that_is_not_asked_changes_nothing() -> Result<()> {
     "tests:\n- name: a\n  settings: {}\n  cases:\n  - name: a\n    operation: BIND\n    expect: { code: 1 }\n",
     "tests.yml:6:5: tests[0].cases[0].operation: unknown word `BIND`, expected one of `CREATE`, `UPDATE`"
 )]
-#[case::a_key_twice("tests: [{ name: a, name: b }]", "tests.yml:1:20: repeated key \"name\"")]
+#[case::a_key_twice(
+    "tests: [{ name: a, name: b }]",
+    "tests.yml:1:20: tests[0].name: this key stands there twice; remove one of them"
+)]
 #[case::an_empty_message_in_its_place(
     "tests:\n- name: a\n  settings: {}\n  manifest: {}\n  cases:\n  - name: a\n    expect: { message: '' }\n",
     "tests.yml:7:15: tests[0].cases[0].expect.message: expected a text; found none"

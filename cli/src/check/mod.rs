@@ -22,7 +22,7 @@ use serde::Serialize;
 use self::finding::{Finding, Findings};
 use crate::{
     Policy, SettingsFile,
-    input::yaml::{self, Document, Position},
+    input::yaml::{self, Document, RepeatedKey},
 };
 
 /// What `check` finds, for programs.
@@ -70,9 +70,7 @@ pub fn check(text: &str, engine: &Policy) -> Result<Findings> {
         if file.policy.is_some() {
             fields::find_beside_spec(&document.value, &mut own);
         }
-        let booleans = booleans_for_kubectl(document, &own.mistakes);
-        // Settings become a policy by a command that quotes them.
-        if file.policy.is_some() { &mut own.mistakes } else { &mut own.remarks }.extend(booleans);
+        own.mistakes.extend(document.repeated_keys().map(repeated));
         add(&mut found, own, document, file.name.as_ref().filter(|_| files.len() > 1));
     }
     if let Some(error) = read.error {
@@ -96,7 +94,11 @@ fn find_misplaced(file: &SettingsFile, before: &[SettingsFile], count: usize, fi
 /// Adds what is found in a document, with its positions there.
 fn add(found: &mut Findings, mut own: Findings, document: &Document, policy: Option<&String>) {
     for finding in own.mistakes.iter_mut().chain(&mut own.remarks) {
-        finding.position = position(finding, document);
+        let path = path_in(document, finding);
+        finding.position = finding.position.or_else(|| document.position(&path));
+        if let Some(word) = document.word(&path) {
+            finding.text += &format!("; without quotes {word} is true or false in YAML: write \"{word}\"");
+        }
         finding.policy = policy.cloned();
     }
     found.mistakes.extend(own.mistakes);
@@ -116,8 +118,14 @@ fn unreadable(document: &Document, error: &anyhow::Error) -> Findings {
     findings
 }
 
-/// The position of the field of a finding in a document, which is settings, or a policy that has them.
-fn position(finding: &Finding, document: &Document) -> Option<Position> {
+/// A key that a mapping has twice. kubectl would take the last one.
+fn repeated(key: &RepeatedKey) -> Finding {
+    let finding = Finding::new(&*key.path, "this key stands there twice; remove one of them");
+    Finding { position: Some(key.position), ..finding }
+}
+
+/// The path of the field of a finding in a document, which is settings, or a policy that has them.
+fn path_in(document: &Document, finding: &Finding) -> String {
     // That of an unknown field, and not of what has it.
     let unknown = finding.text.strip_prefix("unknown field \"").and_then(|rest| rest.split_once('"'));
     let path = unknown.map_or_else(|| finding.path.clone(), |(field, _)| format!("{}.{field}", finding.path));
@@ -126,21 +134,7 @@ fn position(finding: &Finding, document: &Document) -> Option<Position> {
     let first = path.split(['.', '[']).next().unwrap_or_default();
     let is_around = first == "apiVersion" || document.value.get(first).is_some();
     let prefix = if document.value["spec"].is_object() && !is_around { "spec.settings." } else { "" };
-    document.position(&format!("{prefix}{path}"))
-}
-
-/// What kubectl changes in a file before anybody else reads it. Where there is another mistake, that is enough.
-fn booleans_for_kubectl(document: &Document, mistakes: &[Finding]) -> Vec<Finding> {
-    let is_mistaken = |path: &str| {
-        let in_settings = path.strip_prefix("spec.settings.").unwrap_or(path);
-        mistakes.iter().any(|mistake| mistake.path == path || mistake.path == in_settings)
-    };
-    let finding = |(path, text): (&str, &str)| {
-        let value = ["y", "yes", "on"].contains(&text.to_ascii_lowercase().as_str());
-        let text = format!("for kubectl, which reads YAML 1.1, {text} without quotes is {value}; write \"{text}\"");
-        Finding::new(path, text)
-    };
-    document.booleans_for_kubectl().filter(|(path, _)| !is_mistaken(path)).map(finding).collect()
+    format!("{prefix}{path}")
 }
 
 /// What is wrong with settings, and with the policy around them, which is one of the `files` of its deployment.

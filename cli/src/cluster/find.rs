@@ -38,7 +38,12 @@ const API_GROUPS: [&str; 8] = ["", "app", "apps", "batch", "extensions", "core",
 const OWN_GROUPS: &str = ".k8s.io";
 
 /// Kinds of these groups that no outcome depends on, one a line.
-const WITHOUT_EFFECT: &str = include_str!("../preview/kinds_without_effect.txt");
+const WITHOUT_EFFECT: &str = include_str!("kinds_without_effect.txt");
+
+/// Returns whether Kubernetes has a kind of this name, whose objects make no Pods.
+pub fn makes_no_pods(kind: &str) -> bool {
+    WITHOUT_EFFECT.lines().any(|known| known.eq_ignore_ascii_case(kind))
+}
 
 /// An object that is a Pod, or creates some.
 struct Found {

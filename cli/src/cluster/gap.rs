@@ -1,5 +1,7 @@
 //! What a verdict depends on, and what is not known.
 
+use std::fmt;
+
 use super::{Kind, Owner};
 use crate::input::manifests::Identity;
 
@@ -80,4 +82,57 @@ pub struct Unjudged {
     pub namespace: Option<String>,
     /// The PodSpecs that it contains.
     pub specs: Vec<k8s_openapi::api::core::v1::PodSpec>,
+}
+
+/// What is lacking, as a sentence without its end.
+impl fmt::Display for Gap {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Object(kind, name) => write!(f, "the cluster as given has no {kind} {name}"),
+            Self::Nodes => f.write_str("the cluster as given has no Nodes and no NodePools"),
+            Self::Pods => f.write_str("the cluster as given lacks Pods of workloads that have more"),
+            Self::Owners(kind) => write!(f, "the cluster as given has no {}", kind.plural()),
+            Self::Withheld(kind, Withheld::Forbidden(reason) | Withheld::NotFound(reason)) => {
+                write!(f, "the cluster did not list {}: {reason}", kind.for_kubectl())
+            }
+            Self::Withheld(kind, Withheld::NoSuchKind) => write!(f, "the cluster has no kind {kind}"),
+            Self::Unusable(identity, problem) => write!(f, "{identity} {}", problem.of(identity)),
+            Self::OlderTemplate(identity, older) => write!(f, "{identity} {older}"),
+        }
+    }
+}
+
+impl Problem {
+    /// Returns what is wrong with an object, and what to do: `has no namespace; …`.
+    pub fn of(&self, Identity { api_version, kind, .. }: &Identity) -> String {
+        match self {
+            Self::NoNamespace => "has no namespace; write the one down that it is in".to_owned(),
+            Self::NoSpec => "has no spec; list the object as a whole".to_owned(),
+            Self::MetadataAlone => "is metadata alone; list the object as a whole".to_owned(),
+            Self::Contradiction => "is there more than once, and differently; leave one of them".to_owned(),
+            Self::Version => {
+                let group = api_version.split_once('/').map_or("", |(group, _)| group);
+                let known = Kind::of_any_version(group, kind).filter(|known| !known.group().is_empty());
+                let listed = known.map(|known| format!(", as {}.v1.{group}", known.plural())).unwrap_or_default();
+                format!("has apiVersion {api_version}, which is not known; list it anew{listed}")
+            }
+            Self::Misspelt(known) => format!("has kind {kind}; it is written {known}"),
+            Self::NoSuchKind => format!("has kind {kind}, which {api_version} does not have; list it anew"),
+        }
+    }
+}
+
+impl fmt::Display for OlderTemplate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Revision(name) => write!(
+                f,
+                "makes Pods below its partition from its older revision {name}, which is not looked at; finish its \
+                 rollout first"
+            ),
+            Self::ReplicaSet => {
+                f.write_str("is being rolled out, and its older ReplicaSet is not there; list its ReplicaSets too")
+            }
+        }
+    }
 }

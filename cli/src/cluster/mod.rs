@@ -31,6 +31,7 @@ use k8s_openapi::api::{
 use serde_json::Value;
 
 pub use self::{
+    find::makes_no_pods,
     gap::{Gap, LocatedGap, OlderTemplate, Problem, Unjudged, Withheld},
     kind::Kind,
     node_pool::NodePool,
@@ -38,7 +39,10 @@ pub use self::{
     pod::{NodeId, Pod, PoolId},
     workload::{BoundVolume, Restart, Revision, Template, Workload},
 };
-use crate::{SettingsFile, input::manifests::Manifests};
+use crate::{
+    SettingsFile,
+    input::{manifests::Manifests, settings_file::is_of_this_policy},
+};
 
 /// A cluster: what it contains, and what of it is not known.
 #[derive(Clone, Debug, Default)]
@@ -154,12 +158,8 @@ fn named<T, K: Ord>(
     Ok(named)
 }
 
-/// The blocks by which settings are known to be those of this policy.
-const BLOCKS: [&str; 3] = ["placement", "podNodeSelectorPluginConfig", "nodeMetadata"];
-
 /// Returns a deployed policy, if it is one of this module.
 fn deployed(policy: Value) -> Option<SettingsFile> {
-    let settings = &policy["spec"]["settings"];
-    let is_ours = BLOCKS.iter().any(|block| settings.get(block).is_some());
+    let is_ours = is_of_this_policy(&policy["spec"]["settings"]);
     if is_ours { SettingsFile::read(policy).ok() } else { None }
 }

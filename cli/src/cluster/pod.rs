@@ -8,6 +8,8 @@ use k8s_openapi::{
     jiff::Timestamp,
 };
 
+use serde_json::Value;
+
 use super::{Finished, Owner};
 use crate::input::manifests::Manifest;
 
@@ -101,6 +103,12 @@ fn is_node_named_by_creator(metadata: &ObjectMeta) -> bool {
     })
 }
 
+/// Returns whether managed fields say that the creator of a Pod wrote `spec.nodeName`.
+pub fn names_its_node(pod: &Value) -> bool {
+    let metadata: Option<ObjectMeta> = serde_json::from_value(pod["metadata"].clone()).ok();
+    metadata.is_some_and(|metadata| is_node_named_by_creator(&metadata))
+}
+
 fn has_node_name(entry: &ManagedFieldsEntry) -> bool {
     entry.fields_v1.as_ref().is_some_and(|fields| fields.0["f:spec"].get("f:nodeName").is_some())
 }
@@ -185,7 +193,7 @@ impl fmt::Display for PoolId {
 #[cfg(test)]
 mod tests {
     use rstest::rstest;
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     use super::*;
 

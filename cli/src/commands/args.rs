@@ -12,8 +12,11 @@ use super::Format;
 use crate::{
     Manifests, Policy, PolicySpec, SettingsFile,
     check::obstacles,
-    input::kubectl::{Kubectl, Listed},
-    lists::{listed, shortened},
+    input::{
+        apply,
+        kubectl::{Kubectl, Listed},
+    },
+    lists::{counted, listed, shortened},
     output::terminal::print_stderr,
 };
 
@@ -85,34 +88,60 @@ pub fn read_valid_settings(policy: &Policy, path: &Path) -> Result<Vec<SettingsF
 
 #[derive(Args)]
 pub struct ClusterArgs {
-    /// The cluster: a file or a folder of manifests, as kubectl get -o json prints them
+    /// The cluster: a file or a folder of manifests, as kubectl get -o json prints them; several if needed
     #[arg(short, long, value_name = "PATH")]
-    pub cluster: Option<PathBuf>,
+    pub cluster: Vec<PathBuf>,
+    /// Manifests that count as applied to the cluster; several files if needed
+    #[arg(long, value_name = "FILE")]
+    with: Vec<PathBuf>,
 }
 
 impl ClusterArgs {
-    /// The path.
+    /// The paths.
     pub fn name(&self) -> String {
-        self.cluster.iter().map(|path| path.display().to_string()).collect()
+        self.cluster.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ")
     }
 
-    /// The objects of the file or folder, if there is one.
+    /// The objects of the files and folders, if there are some, with the manifests that count as applied.
     pub fn manifests(&self) -> Result<Option<Manifests>> {
-        let Some(path) = &self.cluster else { return Ok(None) };
-        let manifests = Manifests::load(existing(path)?)?;
+        if self.cluster.is_empty() {
+            return Ok(None);
+        }
+        let paths = self.cluster.iter().map(|path| existing(path)).collect::<Result<Vec<_>>>()?;
+        let manifests = Manifests::load_all(paths)?;
         // What a command leaves that failed; of an empty cluster nothing could be told.
         let mut objects = manifests.objects().iter();
         ensure!(
             objects.any(|object| object.identity.api_version != "policies.kubewarden.io/v1"),
             "{}: expected objects of a cluster, as kubectl get -o json prints them; found none",
-            path.display()
+            self.name()
         );
         let duplicates = manifests.duplicates.iter().map(ToString::to_string).collect();
-        complain_about(&format!("{}: duplicate objects are ignored", path.display()), duplicates);
-        let unread = manifests.unread.iter().map(|file| file.display().to_string()).collect();
-        complain_about("not read, since it is neither JSON nor YAML", unread);
-        Ok(Some(manifests))
+        complain_about(&format!("{}: duplicate objects are ignored", self.name()), duplicates);
+        complain_about("not read, since it is neither JSON nor YAML", shown(&manifests.unread));
+        let passed_over = shown(&manifests.passed_over);
+        if !passed_over.is_empty() {
+            let files = counted(passed_over.len(), "file");
+            complain_about(&format!("passed over {files} without a Kubernetes object"), passed_over);
+        }
+        complain_about("a key stands there twice, and the last one counts", manifests.repeated.to_vec());
+        self.applied_to(manifests).map(Some)
     }
+
+    /// A cluster with the manifests that count as applied.
+    fn applied_to(&self, cluster: Manifests) -> Result<Manifests> {
+        if self.with.is_empty() {
+            return Ok(cluster);
+        }
+        let paths = self.with.iter().map(|path| existing(path)).collect::<Result<Vec<_>>>()?;
+        let (cluster, lost) = apply::apply(&cluster, apply::read(paths)?)?;
+        complain_about("--with takes elements from lists that the cluster has", lost);
+        Ok(cluster)
+    }
+}
+
+fn shown(files: &[PathBuf]) -> Vec<String> {
+    files.iter().map(|file| file.display().to_string()).collect()
 }
 
 fn complain_about(problem: &str, names: Vec<String>) {
@@ -139,13 +168,16 @@ impl LiveClusterArgs {
     pub fn get(&self, ask: impl FnOnce(&Kubectl) -> Result<Listed>) -> Result<Listed> {
         match self.file.manifests()? {
             Some(manifests) => Ok(manifests.into()),
-            None => ask(&self.kubectl()),
+            None => {
+                let listed = ask(&self.kubectl())?;
+                Ok(Listed { manifests: self.file.applied_to(listed.manifests)?, ..listed })
+            }
         }
     }
 
     /// What people call the cluster: its path, or the context of the kubeconfig.
     pub fn name(&self) -> String {
-        if self.file.cluster.is_some() {
+        if !self.file.cluster.is_empty() {
             return self.file.name();
         }
         self.context

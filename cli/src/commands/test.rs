@@ -88,7 +88,7 @@ impl Test {
         let settings = self.settings.as_deref().context("--init: add -s FILE")?;
         let files = read_valid_settings(policy, settings)?;
         let cluster = self.cluster.manifests()?.context("--init: add -c PATH")?;
-        let path = self.cluster.cluster.as_deref().unwrap_or(Path::new(""));
+        let path = self.cluster.cluster.first().map_or(Path::new(""), PathBuf::as_path);
         let progress = Progress::begin();
         let deployment = Deployment::new(policy, &files);
         let trial = Trial { deployment: &deployment, known: &cluster };

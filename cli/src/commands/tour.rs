@@ -6,7 +6,7 @@ use clap::Args;
 use super::{ExitStatus, args::EngineArgs};
 use crate::{
     Manifests,
-    input::documents::yaml_objects,
+    input::documents::objects,
     output::printer::Printer,
     testing::{Suite, file::NamedFiles},
 };
@@ -66,6 +66,6 @@ impl Tour {
 /// The built-in files have a mistake, and no test has found it.
 pub fn tour(all: bool) -> Result<(Suite, &'static str)> {
     let (text, after) = if all { (ALL, AFTER_ALL) } else { (SHORT, AFTER_SHORT) };
-    let objects = CLUSTER.iter().map(|text| yaml_objects(text)).collect::<Result<Vec<_>>>()?.concat();
+    let objects = CLUSTER.iter().map(|text| Ok(objects(text)?.texts)).collect::<Result<Vec<_>>>()?.concat();
     Ok((Suite::parse(text, "the tour", NamedFiles::built_in("cluster", Manifests::read(objects)?))?, after))
 }

@@ -13,10 +13,11 @@ use super::{
 use crate::{
     Manifests,
     input::{
-        documents::{read_document, read_documents},
+        documents::{positioned_documents, read_document, read_text},
         json::{text, title},
+        yaml::Document as Positioned,
     },
-    output::{explanation::where_to_run, printer::Printer},
+    output::{explanation::where_to_run, printer::Printer, terminal::print_stderr},
     trial::{self, ResultEntry, Trial, TrialResult},
     webhook::{
         deployment::{Admission, Deployment},
@@ -52,7 +53,11 @@ pub struct Try {
 }
 
 /// A document, and the request that it is or makes; none, if the policy does not handle its kind.
-type Document = (Value, Option<Request>);
+struct Document {
+    path: String,
+    document: Positioned,
+    request: Option<Request>,
+}
 
 impl Try {
     pub fn run(&self, printer: &mut Printer) -> Result<ExitStatus> {
@@ -63,8 +68,13 @@ impl Try {
         let deployment = Deployment::new(&policy, &files);
         let trial = Trial { deployment: &deployment, known: &known };
         let mut results = vec![];
-        for (document, request) in documents {
-            results.push((document, request.map(|request| trial.judge_with_nodes(&request)).transpose()?));
+        for Document { path, document, request } in documents {
+            let judge = |request: Request| trial.judge_with_nodes(&request);
+            let result = request.map(judge).transpose().with_context(|| path.clone())?;
+            if result.as_ref().is_some_and(|result| result.review.is_malformed()) {
+                hint_at_quotes(&path, &document);
+            }
+            results.push((document.value, result));
         }
         match self.output {
             Format::Text => write(&trial, &results, printer),
@@ -77,24 +87,32 @@ impl Try {
     fn documents(&self) -> Result<Vec<Document>> {
         let mut read = vec![];
         for path in &self.manifests {
-            read.extend(read_documents(existing(path)?)?.into_iter().map(|document| (path.display(), document)));
+            let documents =
+                positioned_documents(&read_text(existing(path)?)?).with_context(|| path.display().to_string())?;
+            read.extend(documents.into_iter().map(|document| (path.display().to_string(), document)));
         }
         let count = read.len();
         ensure!(self.old.is_none() || count == 1, "--old: expected one manifest; found {count}");
         let old = self.old.as_deref().map(|old| read_document(existing(old)?)).transpose()?;
         let mut documents = vec![];
         for (path, document) in read {
-            if old.is_some() && recorded_request(&document).is_some() {
+            for key in document.repeated_keys() {
+                let where_it_stands = format!("{path}:{}: {}", key.position, key.path);
+                print_stderr(&format!(
+                    "warning: {where_it_stands}: this key stands there twice, and the last one counts"
+                ));
+            }
+            if old.is_some() && recorded_request(&document.value).is_some() {
                 bail!("{path}: --old: an admission request has its own operation and old object");
             }
-            let request = request_from(&document, old.clone()).with_context(|| path.to_string())?;
-            documents.push((document, request));
+            let request = request_from(&document.value, old.clone()).with_context(|| path.clone())?;
+            documents.push(Document { path, document, request });
         }
         let first = self.manifests.first().map(|path| path.display().to_string()).unwrap_or_default();
         match documents.first() {
             None => bail!("{first}: expected a manifest or a request; the file is empty"),
-            Some((document, None)) if documents.iter().all(|(_, request)| request.is_none()) => {
-                bail!("{first}: {}", not_handled(document))
+            Some(Document { document, .. }) if documents.iter().all(|document| document.request.is_none()) => {
+                bail!("{first}: {}", not_handled(&document.value))
             }
             _ => Ok(documents),
         }
@@ -103,10 +121,20 @@ impl Try {
     /// What may be looked up: the cluster, and the Namespaces that are created here.
     fn known(&self, documents: &[Document]) -> Result<Manifests> {
         let cluster = self.cluster.manifests()?.unwrap_or_else(Manifests::partial);
-        let requests = documents.iter().filter_map(|(_, request)| request.as_ref()).map(|request| &request.json);
+        let requests = documents.iter().filter_map(|document| document.request.as_ref()).map(|request| &request.json);
         let created = requests.filter(|request| request["operation"] == "CREATE").map(|request| &request["object"]);
         let is_named = |object: &&Value| object["metadata"]["name"].is_string();
         cluster.with(created.filter(|object| object["kind"] == "Namespace").filter(is_named).cloned())
+    }
+}
+
+/// Says which words without quotes are true or false, where a field has a wrong type.
+fn hint_at_quotes(path: &str, document: &Positioned) {
+    for (field, word) in document.words() {
+        let position = document.position(field).map(|position| format!(":{position}")).unwrap_or_default();
+        print_stderr(&format!(
+            "note: {path}{position}: {field}: without quotes {word} is true or false in YAML: write \"{word}\""
+        ));
     }
 }
 

@@ -18,7 +18,7 @@ use self::plugins::{PairList, PodTolerationRestriction};
 use crate::{
     Manifests, Policy,
     engine::policy::mistakes,
-    input::{documents::yaml_documents, yaml::quoted},
+    input::documents::yaml_documents,
     template::{comment, render},
     webhook::pods::plain_pod_request,
     wrap,
@@ -44,7 +44,7 @@ pub struct Target<'a> {
 /// The settings would have a mistake, or the policy failed to answer.
 pub fn write_settings(plugins: &Plugins, from: &str, target: Option<&Target<'_>>) -> Result<String> {
     let mut data = data(plugins, from);
-    let text = quoted(&render("settings.yml", TEMPLATE, data.clone())?);
+    let text = render("settings.yml", TEMPLATE, data.clone())?;
     let documents = yaml_documents(&text)?;
     let mistakes: Vec<String> = documents.iter().flat_map(mistakes).collect();
     ensure!(mistakes.is_empty(), "{}", mistakes.join("\nerror: "));
@@ -52,7 +52,7 @@ pub fn write_settings(plugins: &Plugins, from: &str, target: Option<&Target<'_>>
     let lines = differences(plugins, settings, cluster, policy)?;
     data["cluster"] = name.as_str().into();
     data["differences"] = lines.iter().map(|line| wrap(&comment(line), WIDTH - "# - ".len())).collect();
-    Ok(quoted(&render("settings.yml", TEMPLATE, data)?))
+    render("settings.yml", TEMPLATE, data)
 }
 
 fn data(plugins: &Plugins, from: &str) -> Value {

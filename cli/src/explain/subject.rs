@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::fit::Fit;
 use crate::{
+    cluster::makes_no_pods,
     input::{
         json::{list_of, text},
         kubectl::{Listed, listed_as},
@@ -56,6 +57,12 @@ impl SubjectName {
             names && of_group == resource.group()
         };
         let (resource, _) = KINDS.into_iter().find(is_meant).with_context(|| {
+            let is_known = makes_no_pods(kind) || makes_no_pods(kind.trim_end_matches('s'));
+            if !is_known && !kind.contains('.') {
+                return format!(
+                    "{text}: how a {kind} makes Pods is not known; explain one of its Pods, or its ReplicaSet or Job"
+                );
+            }
             let kinds: Vec<String> = KINDS.iter().map(|(resource, _)| resource.kind().to_lowercase()).collect();
             format!("{text}: no Pods come from a {kind}; expected one of {}", kinds.join(", "))
         })?;
@@ -163,6 +170,10 @@ mod tests {
     #[case::two_names("pod/a/b", "expected KIND/NAME, with one name; found \"pod/a/b\"")]
     #[case::another_group("deployment.batch/web", "deployment.batch/web: no Pods come from a deployment.batch")]
     #[case::another_kind("service/web", "service/web: no Pods come from a service; expected one of pod, deployment, ")]
+    #[case::a_kind_of_somebodys_own(
+        "rollout/web",
+        "rollout/web: how a rollout makes Pods is not known; explain one of its"
+    )]
     fn what_has_no_pods_is_told(#[case] written: &str, #[case] told: &str) {
         assert!(SubjectName::read(written).unwrap_err().to_string().starts_with(told));
     }

@@ -1,6 +1,8 @@
 //! Reading JSON values whose types nobody has checked: what is of another type is as if it were absent, or a mistake.
 
-use anyhow::{Result, anyhow};
+use std::{error, fmt};
+
+use anyhow::Result;
 use serde::{Deserialize, Deserializer, de::DeserializeOwned};
 use serde_json::{Map, Value};
 
@@ -78,8 +80,78 @@ where
 {
     serde_path_to_error::deserialize(json).map_err(|error| {
         let path = format!("{at}{}", without_options(&error.path().to_string()));
-        anyhow!("{}: {}", path.trim_end_matches('.'), expectation(error.inner()))
+        let (path, problem) = (path.trim_end_matches('.').to_owned(), expectation(error.inner()));
+        WrongType { path, problem }.into()
     })
+}
+
+/// A field of a wrong type.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WrongType {
+    /// Its path: `spec.replicas`.
+    pub path: String,
+    /// What was expected, and what was found.
+    pub problem: String,
+}
+
+impl error::Error for WrongType {}
+
+impl fmt::Display for WrongType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.path, self.problem)
+    }
+}
+
+/// Maps whose values are texts: there the API server reads nothing as the empty text.
+const MAPS_OF_TEXTS: [&str; 4] = ["nodeSelector", "labels", "annotations", "matchLabels"];
+
+/// Lists of texts: there too.
+const LISTS_OF_TEXTS: [&str; 7] =
+    ["args", "command", "values", "finalizers", "matchLabelKeys", "mismatchLabelKeys", "accessModes"];
+
+/// Maps of quantities: there it reads nothing as zero.
+const QUANTITIES: [&str; 6] = ["limits", "requests", "overhead", "podFixed", "allocatable", "capacity"];
+
+/// Fields that programs write without a value.
+const USUAL_NULLS: [&str; 4] = ["creationTimestamp", "lastProbeTime", "lastTransitionTime", "deletionTimestamp"];
+
+/// Returns whether [`fill_nulls`] may change what a JSON text says.
+pub fn may_have_nulls(text: &str) -> bool {
+    text.match_indices("null").any(|(end, _)| {
+        let before = text.get(..end).unwrap_or_default().trim_end().trim_end_matches(':').trim_end();
+        let key = before.trim_end_matches('"').rsplit('"').next().unwrap_or_default();
+        !USUAL_NULLS.contains(&key)
+    })
+}
+
+/// Writes what the API server reads where an object says nothing for a text or a quantity of a map or list.
+pub fn fill_nulls(value: &mut Value) {
+    match value {
+        Value::Object(members) => {
+            for (name, member) in members {
+                match member {
+                    Value::Object(values) if MAPS_OF_TEXTS.contains(&name.as_str()) => {
+                        values.values_mut().for_each(|value| fill(value, ""));
+                    }
+                    Value::Object(values) if QUANTITIES.contains(&name.as_str()) => {
+                        values.values_mut().for_each(|value| fill(value, "0"));
+                    }
+                    Value::Array(values) if LISTS_OF_TEXTS.contains(&name.as_str()) => {
+                        values.iter_mut().for_each(|value| fill(value, ""));
+                    }
+                    member => fill_nulls(member),
+                }
+            }
+        }
+        Value::Array(elements) => elements.iter_mut().for_each(fill_nulls),
+        _ => {}
+    }
+}
+
+fn fill(value: &mut Value, text: &str) {
+    if value.is_null() {
+        *value = text.into();
+    }
 }
 
 /// `rules.?.0.resorces` as `rules[0].resorces`: an `Option` is no step of a path.

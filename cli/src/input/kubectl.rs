@@ -11,7 +11,7 @@ use std::{
 use anyhow::{Context, Result, anyhow, bail};
 use node_placement_policy::resource::Resource;
 
-use super::{documents::json_objects, manifests::Manifests};
+use super::{documents, manifests::Manifests};
 
 /// What the API server and Karpenter read besides, and what a restart has to mind.
 const OTHERS: [&str; 3] = ["runtimeclasses.node.k8s.io", NODE_POOLS, "poddisruptionbudgets.policy"];
@@ -90,7 +90,7 @@ impl Kubectl {
                 let resource = arguments.first().copied().unwrap_or_default();
                 progress(&format!("asking the cluster for {resource}"));
                 match wait(resource, arguments, kubectl)? {
-                    Ok(text) => objects.extend(json_objects(&text).context("kubectl printed no objects")?),
+                    Ok(text) => objects.extend(documents::objects(&text).context("kubectl printed no objects")?.texts),
                     Err(resource) => unreadable.push(resource),
                 }
             }

@@ -7,7 +7,7 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use anyhow::{Context, Result, anyhow, bail, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use k8s_openapi::Resource;
 use node_placement_policy::{
     cluster::{Cluster, GetResourceRequest, LogLevel},
@@ -20,8 +20,9 @@ use serde_json::{
 };
 
 use super::{
-    documents::{Files, read_objects},
-    json::{deserialize, list_of, remove},
+    documents::{Files, Objects, read_objects, read_text},
+    json::{WrongType, deserialize, fill_nulls, list_of, may_have_nulls, remove},
+    yaml::{self, Position},
 };
 
 /// The objects of a cluster. Of several with the same identity, the first counts.
@@ -33,8 +34,12 @@ pub struct Manifests {
     pub duplicates: Arc<Vec<Identity>>,
     /// Those of them that say something else than the first.
     pub conflicting_duplicates: Arc<Vec<Identity>>,
-    /// The files of the folder that were not read, since they are neither JSON nor YAML.
+    /// The files of folders that were not read, since they are neither JSON nor YAML.
     pub unread: Arc<Vec<PathBuf>>,
+    /// The files of folders that hold no Kubernetes object: `kustomization.yaml`, `values.yaml`.
+    pub passed_over: Arc<Vec<PathBuf>>,
+    /// The keys that stand twice in one mapping, each with its file and position. The last one counts.
+    pub repeated: Arc<Vec<String>>,
     /// Whether there may be other objects, of which nothing is known.
     pub is_partial: bool,
 }
@@ -76,6 +81,34 @@ pub struct Manifest {
     pub identity: Identity,
     text: Box<RawValue>,
     parsed: OnceLock<Value>,
+    origin: Option<Origin>,
+}
+
+/// Where an object stands.
+#[derive(Clone, Debug)]
+struct Origin {
+    file: Arc<Path>,
+    /// Its number among the objects of the file, from zero.
+    number: usize,
+}
+
+/// In larger files, positions are not looked up.
+const MOST_BYTES: usize = 8 * 1024 * 1024;
+
+impl Origin {
+    /// Adds to an error where its object and field stand: `cluster.yml:12:5: object 3: …`.
+    fn locate(&self, error: anyhow::Error) -> anyhow::Error {
+        let path = error.downcast_ref::<WrongType>().map(|wrong| wrong.path.as_str()).unwrap_or_default();
+        let position = self.position(path).map(|position| format!(":{position}")).unwrap_or_default();
+        error.context(format!("{}{position}: object {}", self.file.display(), self.number + 1))
+    }
+
+    fn position(&self, path: &str) -> Option<Position> {
+        // The standard input is read already.
+        let text = if self.file.as_os_str() == "-" { None } else { read_text(&self.file).ok() };
+        let documents = yaml::read(&text.filter(|text| text.len() < MOST_BYTES)?).documents;
+        documents.get(self.number)?.position(path)
+    }
 }
 
 impl Manifests {
@@ -84,21 +117,45 @@ impl Manifests {
         Self { is_partial: true, ..Self::default() }
     }
 
-    /// Reads a JSON or YAML file, or all such files of a folder and of those in it. A `List`, as `kubectl get -o yaml`
-    /// prints it, stands for its items.
+    /// Reads a file or a folder, as [`Manifests::load_all`] does.
     ///
     /// # Errors
     /// A file can't be read, or has something that is no Kubernetes object.
     pub fn load(path: &Path) -> Result<Self> {
-        let mut objects = vec![];
-        let files = Files::find(path)?;
-        for file in &files.manifests {
-            for (index, text) in read_objects(file)?.into_iter().enumerate() {
-                let object = || format!("{}: object {}", file.display(), index + 1);
-                objects.push(Arc::new(Manifest::read(text).with_context(object)?));
+        Self::load_all([path])
+    }
+
+    /// Reads files, and all JSON and YAML files of folders and of the folders in them. A `List`, as `kubectl get -o yaml`
+    /// prints it, stands for its items. Files of folders that hold no Kubernetes object are passed over.
+    ///
+    /// # Errors
+    /// A file can't be read, or has something that is no Kubernetes object.
+    pub fn load_all<'p>(paths: impl IntoIterator<Item = &'p Path>) -> Result<Self> {
+        let (mut objects, mut unread, mut passed_over, mut repeated) = (vec![], vec![], vec![], vec![]);
+        for path in paths {
+            let files = Files::find(path)?;
+            unread.extend(files.others);
+            for file in files.manifests {
+                let Objects { texts, repeated: keys } = read_objects(&file)?;
+                if path.is_dir() && !texts.iter().any(|text| Identity::read(text).is_ok()) {
+                    passed_over.push(file);
+                    continue;
+                }
+                repeated.extend(keys.iter().map(|key| format!("{}:{}: {}", file.display(), key.position, key.path)));
+                let file: Arc<Path> = file.into();
+                for (number, text) in texts.into_iter().enumerate() {
+                    let origin = Origin { file: file.clone(), number };
+                    let read = Manifest::read(text).map_err(|error| origin.locate(error))?;
+                    objects.push(Arc::new(Manifest { origin: Some(origin), ..read }));
+                }
             }
         }
-        Ok(Self { unread: Arc::new(files.others), ..Self::new(objects) })
+        Ok(Self {
+            unread: Arc::new(unread),
+            passed_over: Arc::new(passed_over),
+            repeated: Arc::new(repeated),
+            ..Self::new(objects)
+        })
     }
 
     /// Of the texts of objects.
@@ -120,6 +177,23 @@ impl Manifests {
             objects.push(Arc::new(Manifest::read(to_raw_value(&object)?)?));
         }
         Ok(Self { is_partial: self.is_partial, ..Self::new(objects) })
+    }
+
+    /// With objects in the place of those with the same identity, or added to them.
+    ///
+    /// # Errors
+    /// One is no Kubernetes object.
+    pub fn replaced(&self, objects: Vec<Value>) -> Result<Self> {
+        let mut all: Vec<Arc<Manifest>> = self.objects.to_vec();
+        for object in objects {
+            let manifest = Arc::new(Manifest::read(to_raw_value(&object)?)?);
+            match self.positions.get(&manifest.identity).and_then(|position| all.get_mut(*position)) {
+                Some(own) => *own = manifest,
+                None => all.push(manifest),
+            }
+        }
+        let Self { objects, positions, .. } = Self::new(all);
+        Ok(Self { objects, positions, ..self.clone() })
     }
 
     /// In the order in which they were read.
@@ -213,7 +287,12 @@ impl Manifest {
                 "{identity}: expected an object of at most {DEEPEST} levels; Kubernetes and Kubewarden take no deeper one"
             );
         }
-        Ok(Self { identity, text, parsed: OnceLock::new() })
+        if may_have_nulls(text.get()) {
+            let mut object: Value = serde_json::from_str(text.get())?;
+            fill_nulls(&mut object);
+            text = to_raw_value(&object)?;
+        }
+        Ok(Self { identity, text, parsed: OnceLock::new(), origin: None })
     }
 
     /// The object, typed.
@@ -221,7 +300,11 @@ impl Manifest {
     /// # Errors
     /// A field does not fit the type: its path, what was expected, and what was found.
     pub fn typed<T: DeserializeOwned>(&self) -> Result<T> {
-        deserialize(&*self.text, "").map_err(|error| anyhow!("{}: {error}", self.identity))
+        let typed = deserialize(&*self.text, "").with_context(|| self.identity.to_string());
+        match &self.origin {
+            Some(origin) => typed.map_err(|error| origin.locate(error)),
+            None => typed,
+        }
     }
 
     /// Whether another object of the same identity differs in more than what the API server counts and reports.
@@ -288,6 +371,14 @@ impl Identity {
         }
     }
 
+    /// Of an object.
+    ///
+    /// # Errors
+    /// It is no Kubernetes object.
+    pub fn of(object: &Value) -> Result<Self> {
+        Self::read(&*to_raw_value(object)?)
+    }
+
     fn read(text: &RawValue) -> Result<Self> {
         #[derive(Deserialize)]
         #[serde(rename_all = "camelCase")]
@@ -297,14 +388,18 @@ impl Identity {
             metadata: Option<Metadata>,
         }
         #[derive(Default, Deserialize)]
+        #[serde(rename_all = "camelCase")]
         struct Metadata {
             name: Option<String>,
+            /// What `kubectl create` makes a name of.
+            generate_name: Option<String>,
             namespace: Option<String>,
         }
         // It would be read as the fields of one.
         ensure!(!text.get().starts_with('['), "expected a Kubernetes object; found a list");
         let object: Object = deserialize(text, "").context("expected a Kubernetes object")?;
-        let Metadata { name, namespace } = object.metadata.unwrap_or_default();
+        let Metadata { name, generate_name, namespace } = object.metadata.unwrap_or_default();
+        let name = name.or(generate_name);
         match (object.api_version, object.kind, name) {
             (Some(api_version), Some(kind), Some(name)) => Ok(Self { api_version, kind, namespace, name }),
             (_, _, name) => bail!(
@@ -383,7 +478,7 @@ mod tests {
     fn an_object_of_a_wrong_type_is_named_with_its_path() -> Result<()> {
         let text =
             r#"{"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}, "spec": {"taints": [{"key": 1}]}}"#;
-        let error = read(text)?.all::<v1::Node>().next().unwrap().unwrap_err().to_string();
+        let error = format!("{:#}", read(text)?.all::<v1::Node>().next().unwrap().unwrap_err());
         assert!(error.starts_with("Node n: spec.taints[0].key: expected a text; found integer `1`"), "{error}");
         Ok(())
     }

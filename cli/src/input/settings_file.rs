@@ -6,8 +6,9 @@ use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 
 use crate::{
-    input::documents::read_documents,
+    input::documents::{positioned_documents, read_text},
     input::settings::{self, Settings, read},
+    input::yaml::{Document, RepeatedKey},
     webhook::policy_spec::PolicySpec,
 };
 
@@ -40,6 +41,14 @@ pub struct SettingsFile {
     pub policy: Option<PolicySpec>,
 }
 
+/// The blocks by which settings are known to be those of this policy.
+const BLOCKS: [&str; 3] = ["placement", "podNodeSelectorPluginConfig", "nodeMetadata"];
+
+/// Whether settings are those of this policy, and not another one's.
+pub fn is_of_this_policy(settings: &Value) -> bool {
+    BLOCKS.iter().any(|block| settings.get(block).is_some())
+}
+
 /// The labels of nodes that the policies of a deployment name.
 pub fn label_keys_of_files(files: &[SettingsFile]) -> BTreeSet<String> {
     let placing = files.iter().filter(|file| file.places_pods());
@@ -68,7 +77,13 @@ impl SettingsFile {
     /// # Errors
     /// A document has neither settings nor a ClusterAdmissionPolicy, or there are several, and one is no policy.
     pub fn load_all(path: &Path) -> Result<Vec<Self>> {
-        Self::read_all(read_documents(path)?).with_context(|| path.display().to_string())
+        let documents =
+            positioned_documents(&read_text(path)?).with_context(|| format!("cannot read {}", path.display()))?;
+        if let Some(RepeatedKey { position, path: key }) = documents.iter().flat_map(Document::repeated_keys).next() {
+            bail!("{}:{position}: {key}: this key stands there twice; remove one of them", path.display());
+        }
+        Self::read_all(documents.into_iter().map(|document| document.value).collect())
+            .with_context(|| path.display().to_string())
     }
 
     /// Reads settings, or ClusterAdmissionPolicies, from the documents of a file.
@@ -94,6 +109,10 @@ impl SettingsFile {
         };
         match fields.get("kind").and_then(Value::as_str) {
             Some(POLICY) => {}
+            Some("AdmissionPolicy") if !is_of_this_policy(&document["spec"]["settings"]) => {
+                let module = document["spec"]["module"].as_str().unwrap_or("?");
+                bail!("{EXPECTED}; found an AdmissionPolicy of the module {module}: its settings are another policy's")
+            }
             Some("AdmissionPolicy") => {
                 bail!("an AdmissionPolicy cannot look up Namespaces and Nodes: make it a ClusterAdmissionPolicy")
             }

@@ -38,7 +38,7 @@ pub fn settings_in(policy: &str) -> String {
 pub fn yaml_of(settings: &Value, text: &str) -> String {
     let is_block_style = !text.trim_start().starts_with(['{', '[']);
     match yaml_documents(text) {
-        Ok(documents) if is_block_style && documents == [settings.clone()] => yaml::quoted(text),
+        Ok(documents) if is_block_style && documents == [settings.clone()] => text.to_owned(),
         _ => yaml::write(settings).unwrap_or_default(),
     }
 }

@@ -1,6 +1,8 @@
 //! A preview from its input: everything is created in front of the policy, its outcome is found, and of all outcomes
 //! together the document is made.
 
+use std::collections::BTreeMap;
+
 use anyhow::Result;
 
 use super::{
@@ -18,11 +20,12 @@ use super::{
     who_may_run_where::{Row, advise_on_taints, rows, selected_labels},
 };
 use crate::{
-    cluster::NodePool,
+    cluster::Cluster,
     engine::policy::Policy,
     gap::Gap,
     input::{
         kubectl::{Listed, NODE_POOLS},
+        manifests::Identity,
         settings::entry_name,
         settings_file::SettingsFile,
     },
@@ -38,7 +41,8 @@ const NAMED: usize = 8;
 ///
 /// ```
 /// use cli::{Manifests, Policy, SettingsFile, preview::PreviewInput};
-/// ///
+/// use serde_json::json;
+///
 /// let settings = json!({ "placement": { "namespaces": [{ "name": "blue", "requiredNodeSelector": "pool=blue" }] } });
 /// let files = [SettingsFile::read(settings)?];
 /// let node = json!({ "apiVersion": "v1", "kind": "Node", "metadata": { "name": "n1", "labels": { "pool": "blue" } } });
@@ -71,7 +75,8 @@ impl PreviewInput<'_> {
     /// An object is none of its kind, or the policy failed to answer.
     pub fn preview(&self, progress: impl Fn(usize, usize)) -> Result<Preview> {
         let cluster = &self.cluster.manifests;
-        let subjects = Subjects::new(cluster)?;
+        let typed = Cluster::new(cluster.clone(), BTreeMap::new())?;
+        let subjects = Subjects::new(&typed);
         let round = Round::new(self.policy, self.files, cluster, &subjects.namespaces)?;
         let old = self.old.map(|old| Round::new(self.policy, old, cluster, &subjects.namespaces)).transpose()?;
         let (mut created, mut shapes) = (vec![], PodShapes::default());
@@ -178,7 +183,9 @@ impl Assessment<'_> {
                 remarks.push(format!("No namespace matches {} ({at}).", entry_name(at.entry)));
             }
         }
-        if cluster.all::<NodePool>().next().is_none() && lists(NODE_POOLS) {
+        let is_node_pool = |it: &Identity| it.kind == "NodePool" && it.api_version.starts_with("karpenter.sh/");
+        let has_node_pools = cluster.objects().iter().any(|object| is_node_pool(&object.identity));
+        if !has_node_pools && lists(NODE_POOLS) {
             remarks.push("There are no NodePools: Karpenter is taken to be absent.".to_owned());
         }
         if self.judged.iter().all(|it| it.subject.manifest.is_none()) && unreadable.is_empty() {
@@ -190,6 +197,7 @@ impl Assessment<'_> {
         let left_out: Vec<String> =
             self.pools.left_out.iter().map(|(name, why)| format!("{name} {}", left_out(why))).collect();
         let unread: Vec<String> = cluster.unread.iter().map(|file| file.display().to_string()).collect();
+        let passed_over: Vec<String> = cluster.passed_over.iter().map(|file| file.display().to_string()).collect();
         for (what, names) in [
             ("Some objects are there more than once, and the first counts", duplicates.as_slice()),
             ("These are taken to run no new Pods", &left_out),
@@ -199,6 +207,8 @@ impl Assessment<'_> {
                 &self.subjects.unknown,
             ),
             ("These files are neither JSON nor YAML, and were not read", &unread),
+            ("These files hold no Kubernetes object, and were passed over", &passed_over),
+            ("A key stands there twice, and the last one counts", &cluster.repeated),
         ] {
             if !names.is_empty() {
                 remarks.push(format!("{what}: {}.", shortened(names, NAMED).unwrap_or_else(|| listed(names))));

@@ -15,7 +15,7 @@ use super::expect::{Expect, parts};
 use crate::{
     Manifests, SettingsFile,
     input::{
-        documents::{json_objects, read_document, read_text},
+        documents::{self, read_document, read_text},
         json::{expectation, members},
         yaml::{self, Document, Position, SyntaxError},
     },
@@ -160,7 +160,7 @@ impl NamedFiles {
         let Source(Value::String(path)) = source else {
             let objects = source.0.as_array().map_or(slice::from_ref(&source.0), Vec::as_slice);
             let texts: Vec<String> = objects.iter().map(|object| expanded(object).to_string()).collect();
-            return Manifests::read(json_objects(&texts.join("\n"))?);
+            return Manifests::read(documents::objects(&texts.join("\n"))?.texts);
         };
         if !self.clusters.contains_key(path) {
             self.clusters.insert(path.clone(), Manifests::load(&self.folder.join(path))?);
@@ -216,8 +216,8 @@ impl Suite {
     /// Reads a file of tests, and the files that it names.
     ///
     /// # Errors
-    /// The YAML can't be read, a field is unknown or of a wrong type, a test has no case, two have one name, or a file that
-    /// it names can't be read.
+    /// The YAML can't be read, a key stands there twice, a field is unknown or of a wrong type, a test has no case, two have
+    /// one name, or a file that it names can't be read.
     pub fn load(path: &Path) -> Result<Self> {
         let folder = path.parent().unwrap_or(Path::new(""));
         Self::parse(&read_text(path)?, &path.display().to_string(), NamedFiles::in_folder(folder))
@@ -226,8 +226,8 @@ impl Suite {
     /// Reads the text of a file of tests, which is called `name` in errors.
     ///
     /// # Errors
-    /// The YAML can't be read, a field is unknown or of a wrong type, a test has no case, two have one name, or a file that
-    /// it names can't be read.
+    /// The YAML can't be read, a key stands there twice, a field is unknown or of a wrong type, a test has no case, two have
+    /// one name, or a file that it names can't be read.
     pub fn parse(text: &str, name: &str, mut files: NamedFiles) -> Result<Self> {
         let yaml::File { documents, error } = yaml::read(text);
         if let Some(SyntaxError { position, problem }) = error {
@@ -236,6 +236,9 @@ impl Suite {
         let [document] = documents.as_slice() else {
             bail!("{name}: expected one document with tests; found {}", documents.len());
         };
+        if let Some(key) = document.repeated_keys().next() {
+            bail!("{name}:{}: {}: this key stands there twice; remove one of them", key.position, key.path);
+        }
         Self::read(document, text, &mut files).map_err(|error| {
             // The path of the field stands outermost.
             let position = document.position(&error.to_string()).map(|position| format!(":{position}"));

@@ -263,6 +263,11 @@ impl Review {
         self.is_answered && self.answers.iter().all(|(_, evaluation)| evaluation.answer.accepted)
     }
 
+    /// Whether a policy rejects it since a field has a wrong type, or can't be read.
+    pub fn is_malformed(&self) -> bool {
+        self.answers.iter().any(|(_, evaluation)| evaluation.answer.code == Some(400))
+    }
+
     /// What is not known, if the answer depends on it.
     pub const fn gap(&self) -> Option<&Gap> {
         match &self.admission {

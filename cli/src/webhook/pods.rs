@@ -14,6 +14,7 @@ use super::{
 };
 use crate::{
     ManagedKeys,
+    cluster::pod::names_its_node,
     input::{
         json::{list_of, members, remove, text, typed},
         manifests::Manifests,
@@ -192,7 +193,7 @@ pub fn recreation_request(pod: &Value, controller: Option<&Value>, managed: &Man
         return request;
     }
     let mut created = without_server_fields(pod);
-    remove_traces(&mut created, managed);
+    remove_traces(&mut created, names_its_node(pod), managed);
     if created["metadata"].get("generateName").is_some() && !is_named {
         remove(&mut created["metadata"], &["name"]);
     }
@@ -214,9 +215,12 @@ fn node_of_daemon_pod(pod: &Value) -> Option<&str> {
 
 /// Removes what a Pod got after it was created, and what the policy manages. A node selector that was injected can't be
 /// told from its own.
-fn remove_traces(pod: &mut Value, managed: &ManagedKeys) {
+fn remove_traces(pod: &mut Value, names_node: bool, managed: &ManagedKeys) {
     let is_bound = pod["spec"].get("nodeName").is_some();
-    remove(&mut pod["spec"], &["nodeName", "ephemeralContainers"]);
+    remove(&mut pod["spec"], &["ephemeralContainers"]);
+    if !names_node {
+        remove(&mut pod["spec"], &["nodeName"]);
+    }
     remove_token(&mut pod["spec"]);
     for kind in [TargetKind::Label, TargetKind::Annotation] {
         if let Some(values) = pod["metadata"][kind.member()].as_object_mut() {

@@ -11,7 +11,7 @@ use super::{
     fields::Read,
     resource::{name_in_rules, requested, resource_of_manifest},
 };
-use crate::input::json::{qualified_name, remove, remove_nulls, text};
+use crate::input::json::{fill_nulls, qualified_name, remove, remove_nulls, text};
 
 /// In place of a uid that is not known before.
 pub const MADE_UP_UID: &str = "00000000-0000-0000-0000-000000000000";
@@ -201,6 +201,7 @@ impl Requester<'_> {
 }
 
 fn creation(resource: Resource, name: &str, mut object: Value, user_info: Value) -> Value {
+    fill_nulls(&mut object);
     remove_nulls(&mut object);
     // The API server leaves them out.
     for field in ["labels", "annotations"] {
@@ -251,6 +252,7 @@ pub fn request_from(document: &Value, old: Option<Value>) -> Result<Option<Reque
         if let Some(old) = old {
             request["oldObject"] = old;
         }
+        add_namespace(&mut request);
         return Ok(Some(Request::recorded(request)));
     }
     ensure!(
@@ -258,6 +260,17 @@ pub fn request_from(document: &Value, old: Option<Value>) -> Result<Option<Reque
         "expected an object with apiVersion, kind and metadata, or an admission request"
     );
     manifest_request(document.clone(), old)
+}
+
+/// Writes the namespace of a request into its object, as the API server does before it asks anybody.
+fn add_namespace(request: &mut Value) {
+    let (namespace, (_, resource)) = (request["namespace"].clone(), requested(request));
+    let is_in_one = namespace.is_string() && !["namespaces", "nodes"].contains(&resource.as_str());
+    if let Some(metadata) = request.pointer_mut("/object/metadata").filter(|metadata| is_in_one && metadata.is_object())
+        && metadata["namespace"].is_null()
+    {
+        metadata["namespace"] = namespace;
+    }
 }
 
 /// Returns the request that a document is, with or without its AdmissionReview.
