@@ -104,7 +104,9 @@ fn a_boolean_in_a_node_selector_is_refused_as_by_the_api_server() -> Result<()> 
 fn files_without_objects_are_passed_over_in_folders_alone() -> Result<()> {
     let settings = written("settings.yml", SETTINGS)?;
     let cluster = written("cluster.yml", CLUSTER)?;
-    let folder = Path::new(&cluster).parent().unwrap_or(Path::new(""));
+    let folder = Path::new(&cluster).with_extension("d");
+    fs::create_dir_all(&folder)?;
+    fs::copy(&cluster, folder.join("cluster.yml"))?;
     let kustomization = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [base.yml]\n";
     fs::write(folder.join("kustomization.yaml"), kustomization)?;
     fs::write(folder.join("values.yaml"), "replicas: 3\n")?;

@@ -122,6 +122,7 @@ impl Search {
             return Ok(());
         };
         if self.terminating.contains(&namespace) {
+            self.family.add(identity.clone(), Member { resource, owner: None, is_left_out: true });
             return Ok(());
         }
         match resource {

@@ -194,7 +194,7 @@ pub fn recreation_request(pod: &Value, controller: Option<&Value>, managed: &Man
     }
     let mut created = without_server_fields(pod);
     remove_traces(&mut created, names_its_node(pod), managed);
-    if created["metadata"].get("generateName").is_some() && !is_named {
+    if created["metadata"]["generateName"].is_string() && !is_named {
         remove(&mut created["metadata"], &["name"]);
     }
     Request::creation(Resource::Pod, created, Requester::creator(pod))

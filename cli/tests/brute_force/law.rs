@@ -8,6 +8,7 @@ use std::{collections::BTreeSet, fs, path::Path};
 use anyhow::{Context, Result, ensure};
 use cli::{
     Manifests, Policy, SettingsFile,
+    cluster::Cluster,
     explain::{explain, subject::SubjectName},
     input::{documents::yaml_documents, kubectl::Listed},
     preview::{Outcome, PreviewInput},
@@ -204,12 +205,22 @@ fn is_manifest(object: &Value) -> bool {
 fn worlds(name: &str, files: &[SettingsFile], document: Option<&Value>, objects: &[Value]) -> Vec<World> {
     let is_other =
         |object: &&Value| ["Namespace", "Node", "NodePool", "RuntimeClass"].iter().any(|kind| object["kind"] == *kind);
-    let others: Vec<Value> = objects.iter().filter(is_other).cloned().collect();
+    // An API server has no object with a field of a wrong type.
+    let is_stored = |object: &&Value| Cluster::new(Manifests::from_iter([(*object).clone()]), [].into()).is_ok();
+    let others: Vec<Value> = objects.iter().filter(is_other).filter(is_stored).cloned().collect();
     let world = |object: &Value| {
         let mut manifest = object.clone();
+        let mut others = others.clone();
+        let namespace = json!({ "apiVersion": "v1", "kind": "Namespace",
+            "metadata": { "name": object["metadata"]["namespace"] } });
+        let is_there =
+            |it: &Value| it["kind"] == "Namespace" && it["metadata"]["name"] == namespace["metadata"]["name"];
+        if !others.iter().any(is_there) {
+            others.push(namespace);
+        }
         manifest.as_object_mut().map(|members| members.remove("status"));
         let name = format!("{name}: {} {}", object["kind"], object["metadata"]["name"]);
-        World { name, files: files.to_vec(), document: document.cloned(), others: others.clone(), manifest }
+        World { name, files: files.to_vec(), document: document.cloned(), others, manifest }
     };
     objects.iter().filter(|object| is_manifest(object)).map(world).collect()
 }
@@ -235,7 +246,7 @@ fn worlds_of_cases() -> Result<Vec<World>> {
                     continue;
                 }
                 manifest["metadata"]["name"] = "subject".into();
-                manifest["metadata"]["generateName"].take();
+                manifest["metadata"].as_object_mut().map(|members| members.remove("generateName"));
                 let objects = [others.as_slice(), &[manifest]].concat();
                 let name = format!("{name}: {}: {}", test.name, case.name);
                 let own = worlds(&name, &files, Some(&file.settings), &objects);
@@ -304,11 +315,15 @@ fn all_commands_give_one_answer() -> Result<()> {
     let counts: Vec<usize> = corpus.iter().map(Vec::len).collect();
     ensure!(counts.iter().zip([200, 80, 20]).all(|(found, least)| *found >= least), "too few manifests: {counts:?}");
     let (policy, mut wrong, mut compared) = (Policy::native(), vec![], 0);
+    let mut mistaken = 0;
     let mut known: BTreeSet<&str> = KNOWN.lines().collect();
     let mut seen = BTreeSet::new();
     for world in corpus.into_iter().flatten().chain(random_worlds(1000)?) {
-        // Of an input with a mistake, all commands say so.
-        let Ok(contradictions) = world.contradictions(&policy) else { continue };
+        // A manifest with a field of a wrong type: all commands say so.
+        let Ok(contradictions) = world.contradictions(&policy) else {
+            mistaken += 1;
+            continue;
+        };
         for text in contradictions {
             let line = format!("{}: {}", world.name, text.split(':').next().unwrap_or_default());
             if KNOWN.lines().any(|known| known == line) {
@@ -319,9 +334,14 @@ fn all_commands_give_one_answer() -> Result<()> {
         }
         compared += 1;
     }
-    ensure!(compared >= 1_300, "only {compared} manifests were compared");
-    ensure!(wrong.is_empty(), "{} of {compared} contradict each other:\n{}", wrong.len(), wrong.join("\n"));
+    ensure!(mistaken <= 130, "{mistaken} manifests could not be read");
+    ensure!(compared >= 1_600, "only {compared} manifests were compared");
     known.retain(|line| !seen.contains(*line));
-    ensure!(known.is_empty(), "these no longer contradict each other; remove them from the list:\n{known:#?}");
+    ensure!(
+        wrong.is_empty() && known.is_empty(),
+        "{} of {compared} contradict each other:\n{}\nthese no longer do; remove them from the list:\n{known:#?}",
+        wrong.len(),
+        wrong.join("\n")
+    );
     Ok(())
 }

@@ -342,9 +342,11 @@ impl<'o> Oracle<'o> {
     }
 
     /// Where Pods of a workload run.
+    /// The nodes of its Pods, but for those that were deleted: other Nodes are there.
     fn nodes_of(&self, workload: &Value) -> Vec<String> {
         let nodes = self.pods_of(workload).into_iter().filter_map(|pod| pod["spec"]["nodeName"].as_str());
-        nodes.map(str::to_owned).collect()
+        let lists_nodes = self.objects.iter().any(|object| object["kind"] == "Node");
+        nodes.filter(|node| !lists_nodes || self.find("Node", node).is_some()).map(str::to_owned).collect()
     }
 
     fn pods_of(&self, workload: &Value) -> Vec<&'o Value> {
