@@ -68,7 +68,7 @@ annotated-policy.wasm: policy.wasm policy-metadata.yml README.md | kwctl
 
 # The tool that users run on their desk, with the module that is deployed. With REQUEST it tries that, with CLUSTER it
 # previews that, with SETTINGS alone it checks them; with nothing it gives a tour. Cargo says itself when it waits for
-# another build. The tool's exit status is what counts: see docs/preview.md.
+# another build. The tool's exit status is what counts: see docs/tool.md.
 TOOL := $(BUILD)/debug/kubectl-node_placement
 RUN := $(if $(REQUEST),try "$(REQUEST)",$(if $(CLUSTER),preview,$(if $(SETTINGS),check "$(SETTINGS)",tour)))
 RUN_ARGUMENTS := $(RUN) --module policy.wasm \

@@ -364,9 +364,9 @@ fn a_first_file_says_what_is() -> Result<()> {
 }
 
 #[test]
-fn the_documented_example_of_environment_passes() -> Result<()> {
-    let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/testing.md"))?;
-    let (_, example) = page.split_once("it needs `pod`").context("the example")?;
+fn the_documented_example_passes() -> Result<()> {
+    let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/tool.md"))?;
+    let (_, example) = page.split_once("### The format of tests").context("the example")?;
     let example = example.split("```").nth(1).and_then(|block| block.strip_prefix("yaml\n")).context("YAML")?;
     let output = test("environment", &[("tests.yml", example)], &[])?;
     assert_eq!(stdout(&output), "1 case passed\n", "{output:?}");

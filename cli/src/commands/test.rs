@@ -31,7 +31,7 @@ use crate::{
   kubectl node-placement test tests.yml -o junit > junit.xml                            # for CI
   kubectl node-placement test --init -s settings.yml -c cluster.json > tests.yml        # a first file
 
-A file has tests, each with settings, a cluster and cases; docs/testing.md describes it. No cluster is asked.
+A file has tests, each with settings, a cluster and cases; docs/tool.md describes it. No cluster is asked.
 
 Exit status: 0 if all cases pass, 1 if one fails, 2 for a mistake in a file.")]
 pub struct Test {

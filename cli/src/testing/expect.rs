@@ -12,7 +12,7 @@ use crate::{
 };
 
 // A new field needs: what it is compared with, in `CaseAnswer::by_field`; in `unmet`, how it is compared, unless all of it
-// must be equal; its name in `COMPARED_WITHOUT_REQUEST`, if it is about mistakes in the settings; a row in docs/testing.md,
+// must be equal; its name in `COMPARED_WITHOUT_REQUEST`, if it is about mistakes in the settings; a row in docs/tool.md,
 // and the field in docs/testing.schema.json, which a test in e2e-tests writes.
 /// How a case must end. What is not named is not checked.
 #[derive(Clone, Debug, Default, Deserialize)]

@@ -1,4 +1,4 @@
-//! The format of a file of tests, as `docs/testing.md` describes it; and how it is read, with the files that it names.
+//! The format of a file of tests, as `docs/tool.md` describes it; and how it is read, with the files that it names.
 
 use std::{
     collections::{BTreeMap, BTreeSet},

@@ -1,6 +1,6 @@
 //! Settings held to expectations: requests to a cluster that is written down, and how each must end.
 //!
-//! - [`file`] has the format of the files, as `docs/testing.md` describes it, and reads them.
+//! - [`file`] has the format of the files, as `docs/tool.md` describes it, and reads them.
 //! - [`case`] makes the request of a case, and has it answered.
 //! - [`expect`] compares the answer with what is expected.
 //! - [`report`] is what came of the cases.

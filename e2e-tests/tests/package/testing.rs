@@ -40,7 +40,7 @@ fn schema() -> Result<Value> {
 
 #[test]
 fn every_field_is_documented() -> Result<()> {
-    let documentation = fs::read_to_string(file("docs/testing.md"))?;
+    let documentation = fs::read_to_string(file("docs/tool.md"))?;
     let schema = schema()?;
     let mut fields = BTreeSet::new();
     for definition in ["Test", "Case", "Expect", "User"] {
