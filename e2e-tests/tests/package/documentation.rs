@@ -3,7 +3,7 @@
 use std::fs;
 
 use anyhow::{Context, Result, ensure};
-use e2e_tests::Manifests;
+use e2e_tests::{Manifests, read_document, read_documents};
 use serde_json::{Value, json};
 
 use super::{file, pages, policy, schema::settings};
@@ -103,6 +103,17 @@ fn the_refusal_in_the_readme_is_the_modules() -> Result<()> {
     let settings = &yaml_of("README.md")?[2];
     let answer = policy()?.validate(&creation("deployments", &deployment), settings, namespace())?.answer;
     assert_eq!(answer.message, Some(shown.replace('\n', " ")));
+    Ok(())
+}
+
+/// The platform of the recipes is the example, which is tested and previewed.
+#[test]
+fn the_platform_in_the_recipes_is_the_example() -> Result<()> {
+    let blocks = yaml_of("docs/recipes.md")?;
+    let [settings, node_pool, ..] = &*blocks else { panic!("{blocks:?}") };
+    assert_eq!(settings, &read_document(&file("examples/platform-team/settings.yml"))?);
+    let cluster = read_documents(&file("examples/platform-team/cluster.yml"))?;
+    assert!(cluster.contains(node_pool), "{node_pool}");
     Ok(())
 }
 
