@@ -65,6 +65,14 @@ spec:
     spec: { containers: [{ name: web, image: example.com/web:1 }] }
 "#;
 
+const TESTS: &str = "
+tests:
+  - name: Team blue
+    settings: settings.yml
+    cluster: cluster.yml
+    cases: [{ name: its Deployment is accepted, manifest: web.yml, expect: { accepted: true } }]
+";
+
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
@@ -133,8 +141,7 @@ impl Checkout {
             checkout.write(file, DEPLOYMENT)?;
         }
         checkout.write("daemonset.yml", &DEPLOYMENT.replace("Deployment", "DaemonSet"))?;
-        let tests = fs::read_to_string(root().join("examples/platform-team/tests.yml"))?;
-        checkout.write("tests.yml", &tests)?;
+        checkout.write("tests.yml", TESTS)?;
         let policy = checkout.run("kubectl node-placement policy settings.yml")?;
         for file in ["bin/answers/policy", "policy.yml", "back.yml", "backstop.yml"] {
             checkout.write(file, &text(&policy.stdout))?;
