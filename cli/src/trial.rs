@@ -260,7 +260,7 @@ impl Trial<'_> {
         }
         let line = match &review.admission {
             Admission::Unknown(gap) => {
-                return unknown(vec![format!("it can't be told what becomes of its Pods: {}", gap.advice())]);
+                return unknown(vec![format!("its Pods could not be evaluated: {}", gap.advice())]);
             }
             Admission::NotSent(by) => format!("its Pods are not sent to the policy: {by}"),
             _ => self.changes(&mut answers),

@@ -151,7 +151,7 @@ impl Created {
         self.reviews().find_map(Review::gap)
     }
 
-    /// What is not known, so that it can't be told what becomes of it: first of all the RuntimeClass, unless nothing is sent.
+    /// Returns what is not known, so that it could not be evaluated: first of all the RuntimeClass, unless nothing is sent.
     pub fn unknown(&self) -> Option<&Gap> {
         if self.not_sent().is_some() {
             return None;

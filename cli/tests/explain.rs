@@ -261,7 +261,7 @@ fn a_question_is_answered_by_one_command(
 #[case::a_pod("acme", &["pod/gone"], "there is no Pod acme/gone; kubectl get pods -n acme lists those that are there")]
 #[case::an_object_of_another_namespace("acme", &["pod/plain"], "there is no Pod acme/plain")]
 #[case::another_kind("acme", &["service/web"], "no Pods come from a service; expected one of pod, deployment")]
-#[case::a_runtime_class("other", &["sts/unknown-class"], "created now it can't be told where it can run: the cluster as given has no RuntimeClass gone")]
+#[case::a_runtime_class("other", &["sts/unknown-class"], "created now where it can run could not be evaluated: the cluster as given has no RuntimeClass gone")]
 fn what_is_not_there_is_a_mistake(#[case] namespace: &str, #[case] subject: &[&str], #[case] told: &str) -> Result<()> {
     let output = explain(namespace, subject, SETTINGS, "text")?;
     assert_eq!(output.status.code(), Some(2), "{output:?}");
@@ -346,7 +346,7 @@ fn a_cluster_without_nodes_is_told() -> Result<()> {
     let cluster = file("cluster.yml", namespace)?.to_string_lossy().into_owned();
     let output = run(&["explain", "-n", "team-blue", "-s", &settings, "-c", &cluster])?;
     assert_eq!(output.status.code(), Some(0), "{output:?}");
-    let told = "it can't be told where it can run: the cluster as given has no Nodes and no NodePools";
+    let told = "where it can run could not be evaluated: the cluster as given has no Nodes and no NodePools";
     assert!(text(&output).contains(told), "{output:?}");
     Ok(())
 }

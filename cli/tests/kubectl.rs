@@ -278,10 +278,10 @@ fn the_replica_sets_of_a_deployment_are_asked_for() -> Result<()> {
 }
 
 #[rstest]
-#[case::a_namespace_that_may_not_be_read(&["-n", "gone"], "it can't be told what applies in gone: namespaces is forbidden")]
+#[case::a_namespace_that_may_not_be_read(&["-n", "gone"], "what applies in gone could not be evaluated: namespaces is forbidden")]
 #[case::a_pod_that_may_not_be_read(
     &["-n", "team-a", "pod/gone"],
-    "it can't be told what becomes of Pod team-a/gone: pods is forbidden"
+    "what becomes of Pod team-a/gone could not be evaluated: pods is forbidden"
 )]
 fn what_is_not_there_is_said(#[case] arguments: &[&str], #[case] told: &str) -> Result<()> {
     let mut files = vec![("nodes", NODES)];

@@ -98,7 +98,7 @@ impl Planted {
         let mut cluster = Listed::from(Manifests::read(objects(&list.to_string())?.texts)?);
         cluster.unreadable = self.unlisted.iter().map(unreadable).collect();
         let accepted = self.accept.iter().map(|wanted| {
-            [Outcome::Moves, Outcome::LeavesNodes].into_iter().find(|known| format!("{known:?}") == *wanted)
+            [Outcome::Misplaced, Outcome::LeavesNodes].into_iter().find(|known| format!("{known:?}") == *wanted)
         });
         let accepted = accepted.collect::<Option<Vec<_>>>().context("outcomes")?;
         let policy = Policy::native();

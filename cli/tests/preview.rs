@@ -19,7 +19,7 @@ const NODE: &str = r#"{"apiVersion": "v1", "kind": "Node", "metadata": {"name": 
 const OTHER_NODE: &str = r#"{"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n2"}}"#;
 const REFUSED: &str = r#"{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web", "namespace": "blue"},
     "spec": {"template": {"spec": {"nodeSelector": {"pool": "red"}}}}}"#;
-const MOVING: &str = r#"{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "one", "namespace": "blue"},
+const MISPLACED: &str = r#"{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "one", "namespace": "blue"},
     "spec": {"nodeName": "n2"}, "status": {"phase": "Running"}}"#;
 
 /// At the root of the workspace, with the width that `COLUMNS` says.
@@ -62,8 +62,8 @@ fn text(bytes: &[u8]) -> String {
 #[rstest]
 #[case::ready("ready", &[NAMESPACE, NODE], &[], 0)]
 #[case::not_yet("not-yet", &[NAMESPACE, NODE, REFUSED], &[], 1)]
-#[case::moves("moves", &[NAMESPACE, NODE, OTHER_NODE, MOVING], &[], 1)]
-#[case::moves_that_are_wanted("wanted", &[NAMESPACE, NODE, OTHER_NODE, MOVING], &["--accept", "Moves,LeavesNodes"], 0)]
+#[case::misplaced("misplaced", &[NAMESPACE, NODE, OTHER_NODE, MISPLACED], &[], 1)]
+#[case::misplaced_and_accepted("accepted", &[NAMESPACE, NODE, OTHER_NODE, MISPLACED], &["--accept", "Misplaced,LeavesNodes"], 0)]
 #[case::what_nobody_can_want("unwanted", &[NAMESPACE, NODE], &["--accept", "Refused"], 2)]
 #[case::nothing_got_worse("same", &[NAMESPACE, NODE, REFUSED], &["--old", "cli/tests/blue.yml"], 0)]
 fn the_exit_status_tells_whether_a_deployment_may_go_on(
@@ -241,8 +241,8 @@ fn what_is_there_twice_counts_once_and_is_told() -> Result<()> {
 }
 
 #[test]
-fn a_script_is_printed_for_what_moves_alone() -> Result<()> {
-    let files = Files::new("script", BLUE, &list(&[NAMESPACE, NODE, OTHER_NODE, MOVING, REFUSED]))?;
+fn a_script_is_printed_for_what_is_misplaced_alone() -> Result<()> {
+    let files = Files::new("script", BLUE, &list(&[NAMESPACE, NODE, OTHER_NODE, MISPLACED, REFUSED]))?;
     let script = text(&files.preview(&["-o", "commands"])?.stdout);
     assert!(script.starts_with("#!/bin/sh\n# Read this") && script.contains("# Not restarted: Pod one"), "{script}");
     assert!(!script.contains("web") && !script.contains("\nkubectl"), "{script}");

@@ -280,25 +280,25 @@ fn a_policy_says_which_requests_it_is_sent(
     "matchConditions: [{name: some, expression: \"object.metadata.annotations.a == 'b'\"}], ",
     POD,
     2,
-    "it can't be told what becomes of it: the matchCondition some raises an error"
+    "it could not be evaluated: the matchCondition some raises an error"
 )]
 #[case::a_condition_that_only_an_api_server_evaluates(
     "matchConditions: [{name: some, expression: \"authorizer.group('').resource('pods').check('create').allowed()\"}], ",
     POD,
     2,
-    "it can't be told what becomes of it: it can't be evaluated here whether the policy is asked: some: "
+    "it could not be evaluated: it can't be evaluated here whether the policy is asked: some: "
 )]
 #[case::the_labels_of_a_namespace(
     "namespaceSelector: {matchExpressions: [{key: fenced, operator: In, values: [\"yes\"]}]}, ",
     "{apiVersion: v1, kind: Pod, metadata: {name: web, namespace: unheard-of}, spec: {containers: []}}",
     2,
-    "it can't be told what becomes of it: the cluster as given has no Namespace unheard-of"
+    "it could not be evaluated: the cluster as given has no Namespace unheard-of"
 )]
 #[case::the_pods_of_a_workload(
     "matchConditions: [{name: some, expression: \"object.metadata.annotations.a == 'b'\"}], ",
     DEPLOYMENT,
     0,
-    "it can't be told what becomes of its Pods: the matchCondition some raises an error"
+    "its Pods could not be evaluated: the matchCondition some raises an error"
 )]
 fn what_can_not_be_told_is_not_answered(
     #[case] more: &str,

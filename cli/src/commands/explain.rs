@@ -24,8 +24,8 @@ use crate::{
   kubectl node-placement explain -n team-blue deployment/web -s settings.yml
   kubectl node-placement explain -n team-blue -s settings.yml -c cluster.yml -o json
 
-Exit status: 1 if it would be refused now, 2 if the namespace or the object does not exist, or if it can't be told
-whether it would be refused. Where it would run does not count: without Nodes, that can't be told, and it is 0.")]
+Exit status: 1 if it would be refused now, 2 if the namespace or the object does not exist, or if that could not be
+evaluated. Where it would run does not count: without Nodes, that could not be evaluated, and the exit status is 0.")]
 pub struct Explain {
     /// The namespace
     #[arg(short, long, value_name = "NAMESPACE")]

@@ -27,15 +27,16 @@ use crate::{
   kubectl node-placement preview -s settings.yml
   kubectl node-placement preview -s policy.yml -c cluster.json -o html > preview.html
   kubectl node-placement preview -s new.yml --old old.yml
-  kubectl node-placement preview -s policy.yml -o commands > move.sh
+  kubectl node-placement preview -s policy.yml -o commands > replace.sh
 
 Without -c, kubectl lists what is in the cluster of your kubeconfig. This writes a cluster down:
   kubectl get namespaces,nodes,pods,deployments,replicasets,statefulsets,daemonsets,jobs,cronjobs,\\
 replicationcontrollers,runtimeclasses,poddisruptionbudgets -A -o json > cluster.json
 With Karpenter, add nodepools.
 
-Exit status: 0 if the policy is ready to be enforced, 1 if something is refused, waits, leaves nodes, moves or can't be
-told, 2 for a mistake in the input. With --old, 1 if something gets worse. --accept lets Moves and LeavesNodes pass.")]
+Exit status: 0 if the policy is ready to be enforced, 1 if something is refused, waits, leaves nodes, is misplaced or could
+not be evaluated, 2 for a mistake in the input. With --old, 1 if something gets worse. --accept lets Misplaced and
+LeavesNodes pass.")]
 pub struct Preview {
     #[command(flatten)]
     settings: SettingsArgs,
@@ -44,10 +45,10 @@ pub struct Preview {
     old: Option<PathBuf>,
     #[command(flatten)]
     cluster: LiveClusterArgs,
-    /// What is wanted, and need not hold up the verdict
+    /// Outcomes that are intended and do not count against the verdict
     #[arg(long, value_parser = outcomes(), value_delimiter = ',', value_name = "OUTCOMES", ignore_case = true)]
     accept: Vec<Outcome>,
-    /// The output format; commands is a script that moves what Moves
+    /// The output format; commands is a script that replaces Pods that are misplaced
     #[arg(short, long, value_parser = formats(&["text", "json", "yaml", "html", "commands"]), default_value = "text", value_name = "FORMAT")]
     output: Format,
     /// Do not cut long lists
@@ -58,8 +59,8 @@ pub struct Preview {
 }
 
 fn outcomes() -> impl TypedValueParser<Value = Outcome> {
-    PossibleValuesParser::new(["Moves", "LeavesNodes"]).map(|name| match name.eq_ignore_ascii_case("Moves") {
-        true => Outcome::Moves,
+    PossibleValuesParser::new(["Misplaced", "LeavesNodes"]).map(|name| match name.eq_ignore_ascii_case("Misplaced") {
+        true => Outcome::Misplaced,
         false => Outcome::LeavesNodes,
     })
 }

@@ -192,7 +192,7 @@ fn write_result(trial: &Trial<'_>, result: &TrialResult, printer: &mut Printer) 
     match &review.admission {
         Admission::NotSent(by) => printer.unanswered("not sent", name, &format!("not sent to the policy: {by}")),
         Admission::Unknown(gap) if !review.is_answered => {
-            printer.unanswered("unknown", name, &format!("it can't be told what becomes of it: {}", gap.advice()));
+            printer.unanswered("unknown", name, &format!("it could not be evaluated: {}", gap.advice()));
         }
         _ => {}
     }

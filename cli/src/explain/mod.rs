@@ -59,12 +59,12 @@ pub struct Explanation {
     pub subject: ExplainedSubject,
     /// What keeps the namespace, or the subject, away from the policy, if something does.
     pub not_asked: Option<String>,
-    /// What can't be told, since the cluster as given lacks something.
+    /// What could not be evaluated, since the cluster as given lacks something.
     pub unknown: Vec<String>,
     /// Commands that tell more.
     #[serde(skip)]
     pub commands: Vec<String>,
-    /// Whether it can't be told what becomes of the subject.
+    /// Whether the subject could not be evaluated.
     #[serde(skip)]
     pub is_unknown: bool,
 }
@@ -158,7 +158,7 @@ impl Explainer<'_> {
             return Ok(self.create(Scenario::Without)?.specs().unwrap_or_default());
         };
         let mut spec = pod["spec"].clone();
-        // It can't be told who chose the node of a Pod that is bound.
+        // Nothing says who chose the node of a Pod that is bound.
         remove(&mut spec, &["nodeName"]);
         Ok(vec![spec])
     }

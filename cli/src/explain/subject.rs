@@ -144,7 +144,7 @@ pub fn find<'l>(resource: Resource, namespace: Option<&str>, name: &str, listed:
     let kind = listed_as(resource);
     if let Some(unreadable) = listed.unreadable.iter().find(|it| it.resource == kind && !it.is_not_found) {
         let what = if namespace.is_some() { format!("becomes of {identity}") } else { format!("applies in {name}") };
-        bail!("it can't be told what {what}: {}", unreadable.reason);
+        bail!("what {what} could not be evaluated: {}", unreadable.reason);
     }
     let option = namespace.map(|namespace| format!(" -n {namespace}")).unwrap_or_default();
     bail!("there is no {identity}; kubectl get {kind}{option} lists those that are there")

@@ -40,7 +40,7 @@ pub fn write(explanation: &Explanation, printer: &mut Printer) {
     section("What is demanded", demands.into_iter().flat_map(describe_demand).chain(nothing), printer);
     section("What Pods may ask for", limits.into_iter().flat_map(describe_demand), printer);
     write_subject(explanation, printer);
-    section("What can't be told", explanation.unknown.iter().cloned(), printer);
+    section("What could not be evaluated", explanation.unknown.iter().cloned(), printer);
     section("What the cluster itself can tell", explanation.commands.iter().cloned(), printer);
 }
 
@@ -100,7 +100,7 @@ fn write_subject(explanation: &Explanation, printer: &mut Printer) {
     lines.extend(subject.leaves_nodes.then(|| leaves_nodes.to_owned()));
     if subject.as_new.refused.is_none() && subject.as_new.pools.is_empty() {
         let why = explanation.unknown.last().map_or("no nodes are known", String::as_str);
-        lines.push(format!("it can't be told where it can run: {why}"));
+        lines.push(format!("where it can run could not be evaluated: {why}"));
     }
     let fits_nowhere = |fit: &Fit| !fit.pools.is_empty() && !fit.pools.iter().any(|pool| pool.fits);
     let is_in_trouble =

@@ -71,7 +71,7 @@ impl<'s> Bindings<'s> {
         Self { spots, obstacles: vec![] }
     }
 
-    /// Whether there is a spot where it may be bound, or that can't be told.
+    /// Whether there is a spot where it may be bound, or that could not be evaluated.
     pub fn are_possible(&self) -> bool {
         // Others may give nodes that Karpenter creates what their NodePool does not.
         self.spots.iter().any(|spot| matches!(spot, Place::NodePool(_)) || self.refusal_at(*spot).is_none())

@@ -188,7 +188,7 @@ impl Case<'_> {
         if self.is_daemon_set() && !(lost.is_empty() && lost_pools.is_empty()) {
             found.push(Judged { lost_pools, ..judged(Outcome::LeavesNodes, lost.clone(), why) });
         } else if !lost.is_empty() && gap.is_none() {
-            found.push(judged(Outcome::Moves, lost.clone(), why));
+            found.push(judged(Outcome::Misplaced, lost.clone(), why));
         }
         if let Some(gap) = gap {
             found.push(judged(Outcome::CannotTell, vec![], Why::Unknown(gap)));

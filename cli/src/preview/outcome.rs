@@ -19,9 +19,10 @@ pub enum Outcome {
     Waits,
     /// A DaemonSet whose Pods fit fewer nodes than without the policy.
     LeavesNodes,
-    /// Its Pods run on nodes that would not take their replacements.
-    Moves,
-    /// It depends on something that is not known of the cluster.
+    /// Pods of it run on nodes that would accept their replacements without the policy, and not with it. They keep
+    /// running.
+    Misplaced,
+    /// It could not be evaluated: it depends on something that is not known of the cluster.
     CannotTell,
     /// It gets something, and the policy does not move it.
     Changed,
@@ -49,11 +50,14 @@ impl Outcome {
         self <= Self::CannotTell
     }
 
-    /// Whether it holds up a verdict: it is trouble, and not `accepted`, as only moves and DaemonSets that leave nodes can
-    /// be.
+    /// Returns whether `--accept` can name it.
+    pub fn can_be_accepted(self) -> bool {
+        matches!(self, Self::Misplaced | Self::LeavesNodes)
+    }
+
+    /// Returns whether it holds up a verdict: it is trouble, and not `accepted`.
     pub fn holds_up(self, accepted: &[Self]) -> bool {
-        let can_be_accepted = matches!(self, Self::Moves | Self::LeavesNodes);
-        self.is_trouble() && !(can_be_accepted && accepted.contains(&self))
+        self.is_trouble() && !(self.can_be_accepted() && accepted.contains(&self))
     }
 
     /// What a list of such workloads is headed by.
@@ -62,8 +66,8 @@ impl Outcome {
             Self::Refused => "refused",
             Self::Waits => "waits",
             Self::LeavesNodes => "leaves nodes",
-            Self::Moves => "moves",
-            Self::CannotTell => "can't be told",
+            Self::Misplaced => "misplaced",
+            Self::CannotTell => "could not be evaluated",
             Self::Changed => "changed",
             Self::Unchanged => "unchanged",
             Self::NotAsked => "not asked",
@@ -181,7 +185,9 @@ impl Judged {
                 format!("its Pods could not be bound to every node that takes them: {message}")
             }
             Why::Unbound(Refusal { message, .. }) => format!("its Pods could not be bound: {message}"),
-            Why::FewerNodes(_) if outcome == Outcome::Moves => "these nodes would not take its Pods again".to_owned(),
+            Why::FewerNodes(_) if outcome == Outcome::Misplaced => {
+                "these nodes would not accept its Pods again".to_owned()
+            }
             Why::FewerNodes(_) if self.nodes.is_empty() => {
                 "Karpenter would no longer run it on the nodes that it creates".to_owned()
             }
@@ -235,10 +241,10 @@ mod tests {
     #[rstest]
     #[case::in_trouble((Outcome::Unchanged, false), (Outcome::Refused, false), true)]
     #[case::no_longer_only_would((Outcome::Refused, true), (Outcome::Refused, false), true)]
-    #[case::in_more_trouble((Outcome::Moves, false), (Outcome::Refused, false), true)]
+    #[case::in_more_trouble((Outcome::Misplaced, false), (Outcome::Refused, false), true)]
     #[case::not_known((Outcome::NotAsked, false), (Outcome::CannotTell, false), true)]
     #[case::the_same((Outcome::Refused, false), (Outcome::Refused, false), false)]
-    #[case::in_less_trouble((Outcome::Refused, false), (Outcome::Moves, false), false)]
+    #[case::in_less_trouble((Outcome::Refused, false), (Outcome::Misplaced, false), false)]
     #[case::only_would((Outcome::Unchanged, false), (Outcome::Refused, true), false)]
     #[case::in_no_trouble((Outcome::Unchanged, false), (Outcome::Changed, false), false)]
     fn worse_is_what_is_in_more_trouble(
@@ -255,7 +261,7 @@ mod tests {
     #[case::fewer(&["a", "b"], &["b"], false)]
     #[case::the_same(&["a"], &["a"], false)]
     fn worse_is_what_is_about_more_nodes(#[case] old: &[&str], #[case] new: &[&str], #[case] is_worse: bool) {
-        let moves = |nodes| judged((Outcome::Moves, false), nodes);
-        assert_eq!(moves(new).is_worse_than(&moves(old), &[]), is_worse);
+        let misplaced = |nodes| judged((Outcome::Misplaced, false), nodes);
+        assert_eq!(misplaced(new).is_worse_than(&misplaced(old), &[]), is_worse);
     }
 }

@@ -1,4 +1,4 @@
-//! How what moves can be moved.
+//! How Pods that are misplaced can be replaced.
 
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use serde_json::Value;
@@ -13,7 +13,7 @@ use crate::{
     webhook::{delivery::selects, pods as template},
 };
 
-/// A workload whose Pods move to other nodes when they are made again, which the policy does not do.
+/// A workload with misplaced Pods: they get other nodes when they are created anew, which the policy does not do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Restart {
     /// Its namespace.
@@ -52,11 +52,11 @@ impl Budgets {
 }
 
 impl Restart {
-    /// How to move a workload, if it moves.
+    /// Returns how to replace the Pods of a workload, if they are misplaced.
     pub fn new(JudgedSubject { subject, judged, .. }: &JudgedSubject<'_>, budgets: &Budgets) -> Option<Self> {
         let manifest = subject.manifest?;
-        let moves = judged.all().find(|it| it.forecast == Forecast::real(Outcome::Moves))?;
-        if judged.all().any(|it| it.forecast < moves.forecast) {
+        let misplaced = judged.all().find(|it| it.forecast == Forecast::real(Outcome::Misplaced))?;
+        if judged.all().any(|it| it.forecast < misplaced.forecast) {
             return None;
         }
         let object = manifest.parse();
@@ -64,14 +64,14 @@ impl Restart {
         let budgets = budgets.covering(&subject.namespace, &pod["metadata"]["labels"]);
         // A new Pod may come to a node where it waits while the old one is gone.
         let obstacle = match judged.all().find(|it| it.forecast == Forecast::real(Outcome::CannotTell)) {
-            Some(Judged { why: Why::Unbound(_), .. }) if matches!(moves.why, Why::Unbound(_)) => {
+            Some(Judged { why: Why::Unbound(_), .. }) if matches!(misplaced.why, Why::Unbound(_)) => {
                 Some("the scheduler may pick these nodes again, where Bindings are refused".to_owned())
             }
             Some(other) => other.reason(),
             None => obstacle(&object, &pod["spec"], subject.owner.as_deref()),
         };
         let Identity { kind, name, .. } = manifest.identity.clone();
-        Some(Self { namespace: subject.namespace.clone(), kind, name, pods: moves.pods, obstacle, budgets })
+        Some(Self { namespace: subject.namespace.clone(), kind, name, pods: misplaced.pods, obstacle, budgets })
     }
 }
 

@@ -15,12 +15,18 @@ pub struct Verdict {
     pub ready: bool,
     /// The same for people, with counts.
     pub text: String,
+    /// The lines below it: what does not happen, and what lets the policy be enforced.
+    #[serde(skip)]
+    pub notes: Vec<String>,
 }
+
+/// The first thing that people want to know of a policy that they are about to enforce.
+const NOTHING_IS_MOVED: &str = "Running Pods are neither moved nor stopped.";
 
 impl Verdict {
     /// The verdict about everything that was judged, each with its kind: `Pod`, that of a workload, or none for the Pod of
     /// a namespace that asks for nothing. `lacking` names what of the cluster is not known at all, such as
-    /// `the Deployments could not be listed`; `can_restart` says whether something that moves can be restarted.
+    /// `the Deployments could not be listed`; `can_restart` says whether something that is misplaced can be restarted.
     pub fn new<'k>(
         judged: impl IntoIterator<Item = (&'k str, Forecast)>,
         lacking: &[String],
@@ -47,20 +53,30 @@ impl Verdict {
             (true, counts) => format!("Ready to enforce: {counts}."),
             (false, counts) => format!("Not yet: {counts}."),
         };
-        if lacking.is_empty() && holding == [Outcome::Moves] {
-            text += " If you want these moves, enforce the policy";
-            text += if can_restart {
-                ", then run what -o commands prints."
-            } else {
-                ". Nothing can restart these; -o commands says why."
-            };
-        }
         let would_be = phrases(true).join("; ");
         if !would_be.is_empty() {
             text += &format!(" If the entries that only warn were enforced: {would_be}.");
         }
-        Self { ready, text }
+        let mut notes = vec![NOTHING_IS_MOVED.to_owned()];
+        if lacking.is_empty() {
+            notes.extend(way_on(&holding, can_restart));
+        }
+        Self { ready, text, notes }
     }
+}
+
+/// Returns which flag accepts the outcomes that hold a verdict up, if that is all that does, and what comes next.
+fn way_on(holding: &[Outcome], can_restart: bool) -> Option<String> {
+    if holding.is_empty() || !holding.iter().all(|outcome| outcome.can_be_accepted()) {
+        return None;
+    }
+    let flag = holding.iter().map(|outcome| format!("{outcome:?}")).collect::<Vec<_>>().join(",");
+    let next = match holding.contains(&Outcome::Misplaced) {
+        false => "enforce the policy",
+        true if can_restart => "enforce the policy, and run what -o commands prints",
+        true => "enforce the policy. No command can restart these workloads: -o commands says why",
+    };
+    Some(format!("If this is intended, accept it with --accept {flag}, then {next}."))
 }
 
 /// What has an outcome, as people call it.
@@ -98,8 +114,8 @@ fn phrase(outcome: Outcome, counts: &BTreeMap<Noun, usize>) -> Option<String> {
         Outcome::Refused => ("is refused", "are refused"),
         Outcome::Waits => ("waits: no node takes it", "wait: no node takes them"),
         Outcome::LeavesNodes => ("leaves nodes", "leave nodes"),
-        Outcome::Moves => ("moves to other nodes", "move to other nodes"),
-        Outcome::CannotTell => ("can't be told", "can't be told"),
+        Outcome::Misplaced => ("is misplaced", "are misplaced"),
+        Outcome::CannotTell => ("could not be evaluated", "could not be evaluated"),
         Outcome::Changed => ("changes", "change"),
         Outcome::Unchanged | Outcome::NotAsked => return None,
     };
@@ -118,17 +134,16 @@ mod tests {
     #[case::nothing(&[], &[Outcome::Unchanged], "Ready to enforce: nothing changes.")]
     #[case::changes(&[("Pod", Outcome::Changed)], &[], "Ready to enforce: 1 Pod changes.")]
     #[case::worst_first(
-        &[("Job", Outcome::Moves), ("Pod", Outcome::Refused), ("Job", Outcome::Refused)],
+        &[("Job", Outcome::Misplaced), ("Pod", Outcome::Refused), ("Job", Outcome::Refused)],
         &[Outcome::Refused],
-        "Not yet: 1 workload, 1 Pod and new Pods in 1 namespace are refused; 1 workload moves to other nodes."
+        "Not yet: 1 workload, 1 Pod and new Pods in 1 namespace are refused; 1 workload is misplaced."
     )]
     #[case::a_namespace_alone(&[], &[Outcome::Waits], "Not yet: new Pods in 1 namespace wait: no node takes them.")]
-    #[case::not_known(&[("Job", Outcome::CannotTell)], &[], "Not yet: 1 workload can't be told.")]
-    #[case::moves_alone(
-        &[("Job", Outcome::Moves), ("Job", Outcome::Moves)],
+    #[case::not_known(&[("Job", Outcome::CannotTell)], &[], "Not yet: 1 workload could not be evaluated.")]
+    #[case::misplaced_alone(
+        &[("Job", Outcome::Misplaced), ("Job", Outcome::Misplaced)],
         &[],
-        "Not yet: 2 workloads move to other nodes. If you want these moves, enforce the policy. Nothing can restart these; \
-         -o commands says why."
+        "Not yet: 2 workloads are misplaced."
     )]
     #[case::what_is_not_asked(
         &[("Job", Outcome::NotAsked)],
@@ -153,9 +168,9 @@ mod tests {
 
     #[test]
     fn what_is_accepted_holds_nothing_up() {
-        let accepted = [Outcome::Moves, Outcome::Refused];
+        let accepted = [Outcome::Misplaced, Outcome::Refused];
         let verdict = |outcome| Verdict::new([("Deployment", Forecast::real(outcome))], &[], &accepted, false);
-        assert!(verdict(Outcome::Moves).ready);
+        assert!(verdict(Outcome::Misplaced).ready);
         assert!(!verdict(Outcome::Refused).ready);
     }
 
@@ -164,6 +179,34 @@ mod tests {
         let would_be = Forecast { would_be: true, outcome: Outcome::Refused };
         let verdict = Verdict::new([("Job", would_be)], &[], &[], false);
         assert!(verdict.ready && verdict.text.ends_with("enforced: 1 workload is refused."), "{}", verdict.text);
+    }
+
+    #[rstest]
+    #[case::can_restart(&[Outcome::Misplaced], true, Some(
+        "If this is intended, accept it with --accept Misplaced, then enforce the policy, and run what -o commands prints."
+    ))]
+    #[case::nothing_can_restart(&[Outcome::Misplaced], false, Some(
+        "If this is intended, accept it with --accept Misplaced, then enforce the policy. No command can restart these \
+         workloads: -o commands says why."
+    ))]
+    #[case::leaves(&[Outcome::LeavesNodes], true, Some(
+        "If this is intended, accept it with --accept LeavesNodes, then enforce the policy."
+    ))]
+    #[case::both(&[Outcome::LeavesNodes, Outcome::Misplaced], true, Some(
+        "If this is intended, accept it with --accept LeavesNodes,Misplaced, then enforce the policy, and run what -o \
+         commands prints."
+    ))]
+    #[case::more_is_wrong(&[Outcome::Refused, Outcome::Misplaced], true, None)]
+    #[case::nothing_is_wrong(&[Outcome::Changed], true, None)]
+    fn what_can_be_accepted_is_told_with_its_flag(
+        #[case] outcomes: &[Outcome],
+        #[case] can_restart: bool,
+        #[case] note: Option<&str>,
+    ) {
+        let judged = outcomes.iter().map(|outcome| ("DaemonSet", Forecast::real(*outcome)));
+        let verdict = Verdict::new(judged, &[], &[], can_restart);
+        let notes: Vec<&str> = [NOTHING_IS_MOVED].into_iter().chain(note).collect();
+        assert_eq!(verdict.notes, notes);
     }
 
     #[test]

@@ -113,7 +113,7 @@ pub fn answer(trial: &Trial<'_>, request: &Request, with_nodes: bool) -> Result<
     let result = if with_nodes { trial.judge_with_nodes(request)? } else { trial.judge(request)? };
     let TrialResult { review, pods, .. } = result;
     if let Some(gap) = review.gap().filter(|_| !review.is_answered) {
-        bail!("it can't be told what becomes of it: {}", gap.advice());
+        bail!("it could not be evaluated: {}", gap.advice());
     }
     let nodes = with_nodes.then(|| nodes(&review.request, pods.as_ref()).context("expect.nodes")).transpose()?;
     let not_asked = match &review.admission {

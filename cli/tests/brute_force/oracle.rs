@@ -103,7 +103,7 @@ impl<'o> Oracle<'o> {
         });
         // Node metadata is not warned of, nor what nobody knows; but of a class placement alone depends.
         let only_warns = lacks_class && knows_namespace && !self.requires_rack();
-        if warns && ["Refused", "Waits", "LeavesNodes", "Moves", "CannotTell"].contains(&real) && !only_warns {
+        if warns && ["Refused", "Waits", "LeavesNodes", "Misplaced", "CannotTell"].contains(&real) && !only_warns {
             return Ok((real.to_owned(), false));
         }
         Ok((enforced.to_owned(), warns))
@@ -189,7 +189,7 @@ impl<'o> Oracle<'o> {
         }
         let moves = self.nodes_of(object).iter().any(|node| takes_before.contains(node) && !takes_after.contains(node));
         Ok(if moves {
-            "Moves"
+            "Misplaced"
         } else if some_refuse {
             "CannotTell"
         } else if changed {
@@ -422,7 +422,7 @@ impl<'o> Oracle<'o> {
 
 /// The worse, the more; what is no trouble is all the same, and what only would be is less than what is.
 fn badness((outcome, would_be): &Outcome) -> (bool, bool, usize) {
-    let worst_last = ["CannotTell", "Moves", "LeavesNodes", "Waits", "Refused"];
+    let worst_last = ["CannotTell", "Misplaced", "LeavesNodes", "Waits", "Refused"];
     match worst_last.iter().position(|known| known == outcome) {
         Some(place) => (true, !would_be, place),
         None => (false, false, 0),

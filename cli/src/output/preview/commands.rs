@@ -1,4 +1,4 @@
-//! What moves, as a script to read before it is run.
+//! What replaces misplaced Pods, as a script to read before it is run.
 
 use crate::{
     lists::counted,
@@ -7,16 +7,16 @@ use crate::{
 
 const HEAD: &str = "#!/bin/sh
 # Read this before you run it. It restarts workloads whose Pods run on nodes that their replacements may not use.
-# Run it after the policy is enforced: before that, new Pods come back to the same nodes, and nothing moves.
+# Run it after the policy is enforced: before that, new Pods come back to the same nodes, and it moves nothing.
 # kubectl rollout restart keeps as many Pods running as the workload's own strategy says.
 set -e
 ";
 
-/// A shell script that moves what Moves, and nothing else.
+/// Writes a shell script that replaces what is Misplaced, and nothing else.
 pub fn commands(preview: &Preview) -> String {
     let mut script = HEAD.to_owned();
     if preview.restarts.is_empty() {
-        script += "\n# Nothing moves.\n";
+        script += "\n# Nothing is misplaced.\n";
     }
     let mut namespace = "";
     for restart in &preview.restarts {
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_that_moves_is_said() {
-        assert!(commands(&Preview::default()).contains("# Nothing moves."));
+    fn that_nothing_is_misplaced_is_said() {
+        assert!(commands(&Preview::default()).contains("# Nothing is misplaced."));
     }
 }

@@ -32,21 +32,21 @@ mod tests {
         let mut preview = Preview::default();
         for index in 0..count {
             let tenant = format!("tenant-{index:03}");
-            let outcome = [Outcome::Refused, Outcome::Moves].get(index).copied().unwrap_or(Outcome::Changed);
+            let outcome = [Outcome::Refused, Outcome::Misplaced].get(index).copied().unwrap_or(Outcome::Changed);
             let nodes = vec![format!("node-{index}-a"), format!("node-{index}-b")];
             preview.workloads.push(Workload {
                 kind: "Deployment".to_owned(),
                 namespace: tenant.clone(),
                 name: "web".to_owned(),
                 finding: finding(outcome, (outcome == Outcome::Refused).then_some("it asks for <b>pool=other</b>")),
-                nodes: if outcome == Outcome::Moves { vec!["node-0-a".to_owned()] } else { vec![] },
+                nodes: if outcome == Outcome::Misplaced { vec!["node-0-a".to_owned()] } else { vec![] },
                 pods: 2,
                 owner: None,
             });
             preview.namespaces.push(Namespace { name: tenant.clone(), finding: finding(Outcome::Changed, None) });
             let mut cells = vec![Cell::default(); count];
             cells[index] = Cell { takes: true, enforced: true, pods: 0 };
-            cells[if outcome == Outcome::Moves { 0 } else { index }].pods = 2;
+            cells[if outcome == Outcome::Misplaced { 0 } else { index }].pods = 2;
             preview.rows.push(Row {
                 position: 0,
                 entry: Some("the entry for tenant".to_owned()),
@@ -56,8 +56,8 @@ mod tests {
                 forecast: Forecast::real(Outcome::Changed),
                 kept_away: None,
                 namespaces: vec![tenant.clone()],
-                pods_there: if outcome == Outcome::Moves { 0 } else { 2 },
-                pods_elsewhere: if outcome == Outcome::Moves { 2 } else { 0 },
+                pods_there: if outcome == Outcome::Misplaced { 0 } else { 2 },
+                pods_elsewhere: if outcome == Outcome::Misplaced { 2 } else { 0 },
             });
             preview.pools.push(Pool {
                 name: format!("pool={tenant}"),

@@ -56,6 +56,7 @@ pub fn page(preview: &Preview, origin: &Origin) -> Result<String> {
     let data = json!({
         "origin": origin,
         "verdict": preview.verdict,
+        "notes": preview.verdict.notes,
         "advice": preview.advice,
         "remarks": preview.remarks,
         "compared": preview.compared,

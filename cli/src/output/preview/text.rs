@@ -26,6 +26,7 @@ const PADDING: usize = 3;
 pub fn text(preview: &Preview, width: usize, verbose: bool) -> String {
     let mut page = Page { width, verbose, lines: vec![] };
     page.wrapped("", &preview.verdict.text, 0);
+    preview.verdict.notes.iter().for_each(|note| page.wrapped("", note, 0));
     page.list("What to do", preview.advice.iter().map(|advice| &advice.text));
     page.rows(preview);
     page.workloads(preview);

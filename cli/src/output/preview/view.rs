@@ -56,7 +56,7 @@ pub fn note(row: &Row) -> Option<String> {
         (Outcome::Refused, true) => "would be refused",
         (Outcome::Waits, false) => "wait: no node takes them",
         (Outcome::Waits, true) => "would wait: no node takes them",
-        (Outcome::CannotTell, _) => "can't be told",
+        (Outcome::CannotTell, _) => "could not be evaluated",
         (Outcome::NotAsked, _) => "are not sent to the policy",
         _ => return None,
     };
