@@ -536,6 +536,15 @@ fn nothing_is_to_be_said_of_any_example() -> Result<()> {
     Ok(())
 }
 
+/// What a pull request in the platform team's repository asks last.
+#[test]
+fn the_platform_teams_settings_are_ready() -> Result<()> {
+    let [settings, cluster] = ["settings", "cluster"].map(|name| format!("examples/platform-team/{name}.yml"));
+    let output = run(&["preview", "-s", &settings, "-c", &cluster])?;
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    Ok(())
+}
+
 /// A policy that nothing is wrong with, with one thing exchanged.
 fn changed(from: &str, to: &str) -> Result<Value> {
     assert!(AROUND.contains(from), "{from}");

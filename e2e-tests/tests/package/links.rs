@@ -1,6 +1,6 @@
 //! What the documentation points to is there: files, headings, tests.
 
-use std::fs;
+use std::{collections::BTreeMap, fs};
 
 use anyhow::{Context, Result, ensure};
 
@@ -43,6 +43,47 @@ fn lines_of_prose_are_short() -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// What is said on one page is linked from the others. Sentences of a few words, such as headings, may be alike.
+#[test]
+fn no_sentence_stands_on_two_pages() -> Result<()> {
+    let mut found: BTreeMap<String, String> = BTreeMap::new();
+    for document in pages()? {
+        let text = fs::read_to_string(file(&document))?;
+        for sentence in sentences(&text) {
+            if sentence.split(' ').count() < 6 {
+                continue;
+            }
+            let page = found.entry(sentence.clone()).or_insert_with(|| document.clone());
+            ensure!(*page == document, "{document} repeats {page}: {sentence}");
+        }
+    }
+    ensure!(found.len() > 800, "only {} sentences", found.len());
+    Ok(())
+}
+
+/// Returns the sentences of a document, and the cells of its tables, as words without marks. Blocks are no prose.
+fn sentences(text: &str) -> Vec<String> {
+    let prose: Vec<&str> = text.split("```").step_by(2).collect();
+    let mut parts = vec![prose.join("\n\n")];
+    for end in [". ", ": ", "; ", ".\n", ":\n", ";\n", "\n\n", "\n- ", " | ", "|\n"] {
+        parts = parts.iter().flat_map(|part| part.split(end)).map(str::to_owned).collect();
+    }
+    parts.iter().map(|part| words(part)).collect()
+}
+
+/// Returns the words of a sentence, without the targets of its links.
+fn words(sentence: &str) -> String {
+    let mut parts = sentence.split("](");
+    let mut text = parts.next().unwrap_or_default().to_lowercase();
+    for part in parts {
+        text.push(' ');
+        text.push_str(&part.split_once(')').map_or(part, |(_, after)| after).to_lowercase());
+    }
+    let words: Vec<&str> =
+        text.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
+    words.join(" ")
 }
 
 /// Returns the links of a document.
