@@ -287,6 +287,98 @@ fn what_kubewarden_deploys_is_carried_over(
     Ok(())
 }
 
+/// What an administrator has exempted stays exempt, such as the namespace of a network plugin.
+#[rstest]
+#[case::policy(policy_file)]
+#[case::backstop(backstop_file)]
+#[case::twin(twin_file)]
+fn namespaces_are_selected_among_those_of_the_policy(
+    #[case] write: fn(&str, &Overrides) -> Result<String>,
+) -> Result<()> {
+    let settings = "{placement: {namespaces: [{name: a, requiredNodeSelector: b=c}]}}";
+    let mut policy = yaml_documents(&policy_file(settings, &Overrides::default())?)?.remove(0);
+    let own = json!([
+        { "key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": ["calico-system", "kubewarden"] },
+        { "key": "tenant", "operator": "Exists" },
+    ]);
+    policy["spec"]["namespaceSelector"] = json!({ "matchExpressions": own });
+    let namespaces = Some("tenant,kubernetes.io/metadata.name notin (team-blue)".to_owned());
+    let written = write(&policy.to_string(), &Overrides { namespaces, ..Overrides::default() })?;
+    let added = json!({ "key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": ["team-blue"] });
+    let mut expected = own.as_array().cloned().unwrap();
+    expected.push(added);
+    for document in yaml_documents(&written)? {
+        let spec = &document["spec"];
+        let selector = spec.get("namespaceSelector").or_else(|| spec.pointer("/matchConstraints/namespaceSelector"));
+        if let Some(selector) = selector {
+            assert_eq!(selector["matchExpressions"], json!(expected), "{written}");
+        }
+    }
+    Ok(())
+}
+
+/// Names that an API server would refuse, once in a policy and once beside it.
+#[rstest]
+#[case::backstop(backstop_file, "placement", 244, "backstop")]
+#[case::twin(twin_file, "placement", 244, "backstop")]
+#[case::warnings(backstop_file, "warnings", 239, "backstop-warn")]
+#[case::second_policy(policy_file, "nodes", 247, "nodes")]
+fn names_are_not_too_long(
+    #[case] write: fn(&str, &Overrides) -> Result<String>,
+    #[case] settings: &str,
+    #[case] longest: usize,
+    #[case] suffix: &str,
+) {
+    let settings = match settings {
+        "nodes" => "{placement: {namespaces: [{name: a, requiredNodeSelector: b=c}], onNodes: Reject}}",
+        "warnings" => "{placement: {namespaces: [{name: a, requiredNodeSelector: b=c, enforcement: Warn}]}}",
+        _ => "{placement: {namespaces: [{name: a, requiredNodeSelector: b=c}]}}",
+    };
+    let with = |length| write(settings, &Overrides { name: Some("n".repeat(length)), ..Overrides::default() });
+    let written = with(longest).expect("a name of 253 characters");
+    assert!(written.contains(&format!("name: {}-{suffix}\n", "n".repeat(longest))), "{written}");
+    let error = format!("{:#}", with(longest + 1).expect_err("a name of 254 characters"));
+    assert!(error.contains(&format!("-{suffix}\", with 254 characters. Choose a shorter one with --name")), "{error}");
+}
+
+fn with_conditions(names: &[String]) -> Result<String> {
+    let settings = "{placement: {namespaces: [{name: a, requiredNodeSelector: b=c}]}}";
+    let mut policy = yaml_documents(&policy_file(settings, &Overrides::default())?)?.remove(0);
+    policy["spec"]["matchConditions"] =
+        names.iter().map(|name| json!({ "name": name, "expression": "true" })).collect();
+    Ok(policy.to_string())
+}
+
+/// The condition on mirror Pods is beside those of the policy, whatever they are called.
+#[rstest]
+#[case::another_name(&["mine"], &["not-a-mirror-pod", "mine"])]
+#[case::the_same_name(&["not-a-mirror-pod"], &["not-a-mirror-pod-2", "not-a-mirror-pod"])]
+#[case::the_next_name(
+    &["not-a-mirror-pod-2", "not-a-mirror-pod"], &["not-a-mirror-pod-3", "not-a-mirror-pod-2", "not-a-mirror-pod"]
+)]
+fn conditions_have_different_names(#[case] own: &[&str], #[case] expected: &[&str]) -> Result<()> {
+    let own: Vec<String> = own.iter().map(|name| (*name).to_owned()).collect();
+    for document in yaml_documents(&twin_file(&with_conditions(&own)?, &Overrides::default())?)? {
+        let conditions = document["spec"]["matchConditions"].as_array().into_iter().flatten();
+        let names: Vec<&str> = conditions.filter_map(|condition| condition["name"].as_str()).collect();
+        assert!(names.is_empty() || names == expected, "{names:?}");
+    }
+    Ok(())
+}
+
+#[rstest]
+#[case::twice(vec!["mine".to_owned(), "mine".to_owned()], "spec.matchConditions: two conditions have the name \"mine\"")]
+#[case::no_name(vec!["no name".to_owned()], "spec.matchConditions: name \"no name\": expected at most 63 letters")]
+#[case::too_many((0..64).map(|number| format!("c{number}")).collect(), "expected at most 63 of your own")]
+fn conditions_that_an_api_server_refuses_are_refused(#[case] own: Vec<String>, #[case] told: &str) -> Result<()> {
+    let policy = with_conditions(&own)?;
+    for write in [backstop_file, twin_file] {
+        let error = format!("{:#}", write(&policy, &Overrides::default()).expect_err("a mistake"));
+        assert!(error.contains(told), "{error}");
+    }
+    Ok(())
+}
+
 /// A policy that covers all namespaces has a backstop that does. Kubewarden's own is no policy's.
 #[test]
 fn the_backstop_of_a_policy_for_all_namespaces_is_for_all() -> Result<()> {

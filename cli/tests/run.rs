@@ -147,7 +147,10 @@ fn a_backstop_has_the_name_and_the_namespaces_of_the_policy() -> Result<()> {
 #[rstest]
 #[case::nothing_to_write(&["examples/nodes.yml"], "no entry of placement.namespaces has a requiredNodeSelector")]
 #[case::a_module(&["examples/tenants.yml", "--module", "registry://example.com/module"], "cannot be used with")]
-#[case::a_backstop(&["examples/tenants.yml", "--backstop"], "cannot be used with")]
+#[case::a_backstop(
+    &["examples/tenants.yml", "--backstop"],
+    "--backstop cannot be used with --in-process, which writes the backstop, too"
+)]
 fn a_twin_that_there_is_not_is_wrong_input(#[case] arguments: &[&str], #[case] told: &str) -> Result<()> {
     let output = run(&[&["policy", "--in-process"][..], arguments].concat())?;
     assert_eq!(output.status.code(), Some(2));
@@ -156,7 +159,71 @@ fn a_twin_that_there_is_not_is_wrong_input(#[case] arguments: &[&str], #[case] t
     Ok(())
 }
 
-/// The backstop comes after it, with the same namespaces.
+/// The deployed policy has it, and so they have it; `policy` writes a policy without it.
+#[rstest]
+#[case::policy(&["policy"], "spec.objectSelector is not kept")]
+#[case::backstop(&["policy", "--backstop"], "spec.objectSelector is carried over")]
+#[case::twin(&["policy", "--in-process"], "spec.objectSelector is carried over")]
+fn an_object_selector_is_told(#[case] command: &[&str], #[case] told: &str) -> Result<()> {
+    let settings = json!({ "placement": { "namespaces": [{ "name": "*", "requiredNodeSelector": "a=b" }] } });
+    let policy = json!({
+        "apiVersion": "policies.kubewarden.io/v1", "kind": "ClusterAdmissionPolicy", "metadata": { "name": "own" },
+        "spec": {
+            "module": "registry://example.com/module:v1", "mutating": true, "settings": settings,
+            "objectSelector": { "matchLabels": { "a": "b" } },
+            "rules": [{ "apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"], "operations": ["CREATE"] }],
+        },
+    });
+    let policy = file("policy.json", &policy.to_string())?.to_string_lossy().into_owned();
+    let output = run(&[command, &[&policy]].concat())?;
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains(told), "{}", text(&output.stderr));
+    Ok(())
+}
+
+/// A hundred entries with so many pairs and three tolerations, all with references to labels.
+fn large_settings(pairs: usize) -> Value {
+    let key = |number: usize| format!("label-{number}.of.example.com/with-a-name");
+    let entries = (0..100).map(|entry| {
+        let pairs: Vec<String> = (0..pairs).map(|own| format!("{}=$({})", key(own), key(own))).collect();
+        let tolerations = (0..3).map(|own| json!({ "key": key(own), "value": format!("$({})", key(own)) }));
+        json!({ "name": format!("team-{entry}"), "requiredNodeSelector": pairs.join(","),
+                "defaultTolerations": tolerations.collect::<Value>() })
+    });
+    json!({ "placement": { "namespaces": entries.collect::<Value>() } })
+}
+
+/// `kubectl apply` writes an object into one of its annotations, which may have 256 KiB. An API server stores 1.5 MiB.
+#[rstest]
+#[case::small(2, "--in-process", Some(0), "")]
+#[case::only_server_side(
+    4,
+    "--in-process",
+    Some(0),
+    "warning: node-placement-backstop is too large for kubectl apply without --server-side"
+)]
+#[case::too_large(
+    40,
+    "--backstop",
+    Some(2),
+    "\"node-placement-backstop\": expected at most 1572864 bytes, as much as an API server stores"
+)]
+fn an_object_that_is_too_large_is_told(
+    #[case] pairs: usize,
+    #[case] flag: &str,
+    #[case] status: Option<i32>,
+    #[case] told: &str,
+) -> Result<()> {
+    let settings = file("settings.json", &large_settings(pairs).to_string())?;
+    let output = run(&["policy", &settings.to_string_lossy(), flag])?;
+    assert_eq!(output.status.code(), status, "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains(told), "{}", text(&output.stderr));
+    assert_eq!(text(&output.stderr).is_empty(), told.is_empty(), "{}", text(&output.stderr));
+    assert_eq!(text(&output.stdout).is_empty(), status == Some(2));
+    Ok(())
+}
+
+/// The backstop comes before it, with the same namespaces.
 #[test]
 fn a_twin_has_the_name_and_the_namespaces_of_the_policy() -> Result<()> {
     let output = run(&["policy", "examples/tenants.yml", "--in-process", "--name", "mine", "--namespaces", "tenant"])?;

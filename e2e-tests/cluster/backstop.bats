@@ -14,7 +14,7 @@ setup_file() {
   for namespace in "${NAMESPACES[@]}"; do
     eventually kubectl -n "$namespace" get serviceaccount default
   done
-  backstop "$CLUSTER/manifests/fence.yml" | kubectl apply -f -
+  backstop "$CLUSTER/manifests/fence.yml" | kubectl apply --server-side -f -
   # A new policy takes a few seconds to hold.
   eventually holds npe2e-production
 }
@@ -107,7 +107,7 @@ checked() {
 
 # The costs of an expression grow with the Pod. An API server ends one at a million units, and a policy at ten million.
 @test "the largest Pod that passes a hundred entries" {
-  hundred | backstop - | kubectl apply -f -
+  hundred | backstop - | kubectl apply --server-side -f -
   eventually holds npe2e-free
   run_up_to 64
   local terms=64

@@ -15,7 +15,7 @@ setup_file() {
   for namespace in "${NAMESPACES[@]}"; do
     eventually kubectl -n "$namespace" get serviceaccount default
   done
-  in_process "$CLUSTER/manifests/fence.yml" | kubectl apply -f -
+  in_process "$CLUSTER/manifests/fence.yml" | kubectl apply --server-side -f -
   # New policies take a few seconds to hold.
   eventually completes npe2e-production
 }
@@ -152,13 +152,13 @@ remover() {
 
 @test "a single entry" {
   jq -n '{placement: {namespaces: [{name: "npe2e-production", requiredNodeSelector: "npe2e.example.com/env=production"}]}}' |
-    in_process - | kubectl apply -f -
+    in_process - | kubectl apply --server-side -f -
   eventually completes npe2e-production
 }
 
 # The costs of an expression grow with the Pod. An API server ends one at a million units, and a policy at ten million.
 @test "a hundred entries, and the largest Pod that passes them" {
-  hundred | in_process - | kubectl apply -f -
+  hundred | in_process - | kubectl apply --server-side -f -
   eventually completed_by_the_last
   run_up_to 64
   local terms=64

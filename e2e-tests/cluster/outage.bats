@@ -129,7 +129,7 @@ is_told() {
 }
 
 @test "without a backstop, the page's command lets Pods start, and the fence is gone" {
-  [ "$(way_out 'may fall' | wc -l)" -eq 1 ]
+  [ "$(way_out 'may fall' | wc -l)" -eq 2 ]
   kubectl get mutatingwebhookconfiguration "$(webhook)" -o json |
     jq 'del(.metadata.uid, .metadata.resourceVersion)' >"$BATS_FILE_TMPDIR/webhook.json"
   bash -euc "$(way_out 'may fall')"
@@ -186,7 +186,7 @@ denied_by_backstop() {
   kubectl patch clusteradmissionpolicy "$POLICY" --type merge -p '{"spec":{"failurePolicy":"Ignore"}}'
   eventually ignores_failures
   kubectl get clusteradmissionpolicy "$POLICY" -o yaml >"$BATS_FILE_TMPDIR/policy.yml"
-  "$TOOL" policy "$BATS_FILE_TMPDIR/policy.yml" --in-process | kubectl apply -f -
+  "$TOOL" policy "$BATS_FILE_TMPDIR/policy.yml" --in-process | kubectl apply --server-side -f -
   deployment npe2e-production ignored 1 | kubectl apply -f -
   eventually replicas npe2e-production ignored 1
   stop

@@ -12,7 +12,10 @@ use crate::{
     input::documents::{read_text, yaml_documents},
     input::settings_file::SettingsFile,
     output::{printer::Printer, terminal::print_stderr},
-    policies::{backstop::backstop_file, overrides::Overrides, policy_file::policy_file, twin::twin_file},
+    policies::{
+        backstop::backstop_file, large_objects::only_server_side, overrides::Overrides, policy_file::policy_file,
+        twin::twin_file,
+    },
 };
 
 /// Write the ClusterAdmissionPolicy that settings need
@@ -38,25 +41,31 @@ pub struct Policy {
     /// requiredNodeSelector
     #[arg(long, conflicts_with_all = ["module", "policy_server"])]
     backstop: bool,
-    /// Write a MutatingAdmissionPolicy as well, before that of --backstop: the API server itself adds the
+    /// Write what --backstop writes and, after it, a MutatingAdmissionPolicy: the API server itself adds the
     /// requiredNodeSelector and defaultTolerations to Pods
-    #[arg(long, conflicts_with_all = ["module", "policy_server", "backstop"])]
+    #[arg(long, conflicts_with_all = ["module", "policy_server"])]
     in_process: bool,
 }
 
-/// Lists the fields of a policy that a backstop and a twin do not have, a line for each.
+/// Lists the fields of a policy that a backstop and a twin do not have, or should not, a line for each.
 fn fields_not_carried_over(file: &SettingsFile) -> Vec<&'static str> {
     let selector = file.policy.as_ref().map(|policy| &policy.namespace_selector);
     let has_labels = selector.is_some_and(|selector| selector.match_labels.as_ref().is_some_and(|own| !own.is_empty()));
+    let mut lines = vec![];
     if has_labels {
-        vec!["spec.namespaceSelector.matchLabels is not carried over: Kubewarden drops it"]
-    } else {
-        vec![]
+        lines.push("spec.namespaceSelector.matchLabels is not carried over: Kubewarden drops it");
     }
+    if file.policy.as_ref().is_some_and(|policy| policy.object_selector != LabelSelector::default()) {
+        lines.push(
+            "spec.objectSelector is carried over, since the deployed policy has it; users choose the labels of their \
+             objects: write the policy anew without it",
+        );
+    }
+    lines
 }
 
 /// What is not kept of a policy, such as one that reports, or proves what another one does: a line for each field.
-fn fields_not_kept(file: &SettingsFile) -> Vec<&'static str> {
+fn fields_not_kept(file: &SettingsFile, overrides: &Overrides) -> Vec<&'static str> {
     let Some(policy) = &file.policy else { return vec![] };
     let mut lines = vec![];
     if policy.mutating == Some(false) && !policy.is_about_nodes() {
@@ -66,7 +75,7 @@ fn fields_not_kept(file: &SettingsFile) -> Vec<&'static str> {
     if selector.match_labels.as_ref().is_some_and(|labels| !labels.is_empty()) {
         lines.push("spec.namespaceSelector.matchLabels becomes matchExpressions: Kubewarden drops matchLabels");
     }
-    if *selector == LabelSelector::default() && !policy.is_about_nodes() {
+    if *selector == LabelSelector::default() && overrides.namespaces.is_none() && !policy.is_about_nodes() {
         lines.push(
             "spec.namespaceSelector is missing: what is written exempts kube-system, kube-node-lease and kubewarden",
         );
@@ -88,11 +97,16 @@ impl Policy {
         let path = self.settings.display();
         let text = read_text(existing(&self.settings)?)?;
         let is_in_process = self.backstop || self.in_process;
+        ensure!(
+            !(self.backstop && self.in_process),
+            "--backstop cannot be used with --in-process, which writes the backstop, too: remove --backstop"
+        );
         for file in yaml_documents(&text).and_then(SettingsFile::read_all).with_context(|| path.to_string())? {
             let mistakes = mistakes(&file.settings);
             let lines: Vec<String> = mistakes.iter().map(|line| format!("{path}: {line}")).collect();
             ensure!(lines.is_empty(), "{}", lines.join("\nerror: "));
-            let lines = if is_in_process { fields_not_carried_over(&file) } else { fields_not_kept(&file) };
+            let lines =
+                if is_in_process { fields_not_carried_over(&file) } else { fields_not_kept(&file, &self.overrides) };
             for line in lines {
                 print_stderr(&format!("warning: {path}: {line}"));
             }
@@ -102,7 +116,13 @@ impl Policy {
             (false, true) => backstop_file,
             (false, false) => policy_file,
         };
-        printer.file(&write(&text, &self.overrides).with_context(|| path.to_string())?);
+        let written = write(&text, &self.overrides).with_context(|| path.to_string())?;
+        if is_in_process {
+            for name in only_server_side(&written)? {
+                print_stderr(&format!("warning: {name} is too large for kubectl apply without --server-side"));
+            }
+        }
+        printer.file(&written);
         Ok(ExitStatus::Accepted)
     }
 }

@@ -1,34 +1,48 @@
 //! What the [backstop](super::backstop) and the [twin](super::twin) have in common: the settings, the name, and the
 //! requests that the API server evaluates them for.
 
-use anyhow::{Result, bail, ensure};
+use std::iter;
+
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelectorRequirement};
-use node_placement_policy::settings::{Placement, Settings};
+use node_placement_policy::{
+    selector::syntax::label_key,
+    settings::{Placement, Settings},
+};
 use serde_json::json;
 
 use super::{
     cel::entries,
-    overrides::{KUBEWARDEN, NAME, Overrides, excludes_kubewarden, exempting},
+    overrides::{KUBEWARDEN, Overrides, excludes_kubewarden, exempting, name_with},
     policy_file::own_conditions,
 };
-use crate::{PolicySpec, SettingsFile, input::documents::yaml_documents, template::render};
+use crate::{
+    PolicySpec, SettingsFile, input::documents::yaml_documents, lists::distinct, template::render,
+    webhook::conditions::Condition,
+};
 
 const TEMPLATE: &str = include_str!("in_process.yml.j2");
 
 /// With more entries, nobody has tried whether an API server evaluates the expressions within its limits.
 const MOST_ENTRIES: usize = 100;
 
+/// The most `matchConditions` that a policy can have.
+const MOST_CONDITIONS: usize = 64;
+
+/// What the condition that leaves mirror Pods out is called.
+const MIRROR_PODS: &str = "not-a-mirror-pod";
+
 /// The policy that places Pods, and its settings.
 #[derive(Debug)]
 pub struct InProcess {
-    /// The name of the policy.
-    pub name: String,
     /// Its block `placement`.
     pub placement: Placement,
     /// Whether it has a block `nodeMetadata`, too.
     pub has_node_metadata: bool,
     /// The namespaces that it covers.
     namespaces: Vec<LabelSelectorRequirement>,
+    /// The name of the policy.
+    name: String,
     policy: PolicySpec,
 }
 
@@ -49,27 +63,39 @@ impl InProcess {
         let count = placement.namespaces.len();
         ensure!(
             count <= MOST_ENTRIES,
-            "placement.namespaces: expected at most {MOST_ENTRIES} entries; found {count}. One entry can serve many \
-             tenants: refer to a label of their namespaces"
+            "placement.namespaces: expected at most {MOST_ENTRIES} entries; found {count}, with and without a \
+             requiredNodeSelector. One entry can serve many tenants: refer to a label of their namespaces"
         );
-        let name = overrides.name.clone().or(name).unwrap_or_else(|| NAME.to_owned());
+        let name = overrides.name_of_policy(name);
         let namespaces = covered_namespaces(policy.as_ref(), overrides)?;
         ensure!(placement.namespaces.iter().any(|entry| entry.required_node_selector.is_some()), NOTHING_TO_WRITE);
         let has_node_metadata = node_metadata.is_some();
         Ok(Self { name, placement, has_node_metadata, namespaces, policy: policy.unwrap_or_default() })
     }
 
+    /// Returns the name of an object that stands in for the policy, such as `node-placement-twin`.
+    ///
+    /// # Errors
+    /// The name is too long.
+    pub fn name_with(&self, suffix: &str) -> Result<String> {
+        name_with(&self.name, suffix)
+    }
+
     /// Returns the part of the spec that says which requests are evaluated, and the variables that both need.
     ///
     /// # Errors
-    /// A selector of an entry is no label selector, or all together are too long.
+    /// A selector of an entry is no label selector, or all together are too long; or an API server would refuse a
+    /// condition of the policy.
     pub fn matching(&self) -> Result<String> {
+        let conditions: Vec<&Condition> = own_conditions(&self.policy).collect();
+        validate_conditions(&conditions).context("spec.matchConditions")?;
         let reads_pod_labels = self.placement.namespaces.iter().any(|entry| entry.pod_selector.is_some());
         let data = json!({
             "reads_pod_labels": reads_pod_labels,
             "namespaces": self.namespaces,
             "object_selector": self.object_selector(),
-            "conditions": own_conditions(&self.policy).collect::<Vec<_>>(),
+            "mirror_pods": unused_name(&conditions),
+            "conditions": conditions,
             "entry_matches": entries::matches(&self.placement)?,
             "entry": entries::first_match(self.placement.namespaces.len()),
         });
@@ -83,6 +109,32 @@ impl InProcess {
     }
 }
 
+/// Checks the names and the number of conditions of a policy, to which one is added.
+///
+/// # Errors
+/// An API server would refuse them.
+fn validate_conditions(conditions: &[&Condition]) -> Result<()> {
+    for (position, Condition { name, .. }) in conditions.iter().enumerate() {
+        label_key(name).map_err(|expected| anyhow!("name {name:?}: expected {expected}"))?;
+        let is_new = conditions.iter().take(position).all(|before| before.name != *name);
+        ensure!(is_new, "two conditions have the name {name:?}; rename one of them");
+    }
+    let count = conditions.len();
+    ensure!(
+        count < MOST_CONDITIONS,
+        "expected at most {} of your own, beside the one on mirror Pods; found {count}. Join some of them with &&",
+        MOST_CONDITIONS - 1
+    );
+    Ok(())
+}
+
+/// Returns a name for the condition on mirror Pods that no condition of the policy has.
+fn unused_name(conditions: &[&Condition]) -> String {
+    let is_unused = |name: &String| conditions.iter().all(|condition| condition.name != *name);
+    let numbered = (2..=MOST_CONDITIONS).map(|number| format!("{MIRROR_PODS}-{number}"));
+    iter::once(MIRROR_PODS.to_owned()).chain(numbered).find(is_unused).unwrap_or_default()
+}
+
 const NOTHING_TO_WRITE: &str =
     "no entry of placement.namespaces has a requiredNodeSelector, so there is nothing to write";
 
@@ -90,10 +142,11 @@ const NOTHING_TO_WRITE: &str =
 /// policy, and leaves its own namespace out of every webhook. A backstop there would keep policy-servers from starting.
 fn covered_namespaces(policy: Option<&PolicySpec>, overrides: &Overrides) -> Result<Vec<LabelSelectorRequirement>> {
     let mut namespaces = match policy {
-        Some(policy) if overrides.namespaces.is_none() => {
-            policy.namespace_selector.match_expressions.clone().unwrap_or_default()
+        None => overrides.namespaces(&PolicySpec::default())?,
+        Some(policy) => {
+            let own = policy.namespace_selector.match_expressions.clone().unwrap_or_default();
+            distinct(own.into_iter().chain(overrides.selected()?.unwrap_or_default()))
         }
-        _ => overrides.namespaces(&PolicySpec::default())?,
     };
     let covers_kubewarden =
         policy.is_some_and(|policy| policy.allow_inside_admission_controller_namespace == Some(true));

@@ -1,9 +1,14 @@
 //! What the policy does, and the [backstop](super::backstop) or the [twin](super::twin) does not. It stands in comments at
 //! their tops.
 
-use node_placement_policy::settings::{Enforcement, NamespaceEntry, OnExtendedResources, Placement, Setting};
+use node_placement_policy::settings::{
+    Enforcement, NamespaceEntry, OnDefaultConflict, OnExtendedResources, Placement, Setting,
+};
 
-use super::in_process::InProcess;
+use super::{
+    in_process::InProcess,
+    twin::additions::{MOST_SECONDS, are_writable, yielding_default},
+};
 use crate::{input::settings::entries_at, wrap};
 
 const WIDTH: usize = 118;
@@ -30,29 +35,37 @@ pub fn by_backstop(placement: &Placement) -> Vec<String> {
     ])
 }
 
-/// Returns what the twin does not add, as lines of a comment. `inexpressible` are the entries that it can't express.
-pub fn by_twin(in_process: &InProcess, inexpressible: impl Fn(&NamespaceEntry) -> bool) -> Vec<String> {
+/// Returns what the twin does not add, as lines of a comment.
+pub fn by_twin(in_process: &InProcess) -> Vec<String> {
     let placement = &in_process.placement;
-    let warns = |entry: &NamespaceEntry| entry.enforcement == Enforcement::Warn;
+    let is_added = |entry: &NamespaceEntry| yielding_default(placement, entry).is_some();
+    let defaults = entries_where(placement, |entry| entry.default_node_selector.is_some() && !is_added(entry));
     let preferred = entries_where(placement, |entry| !entry.preferred_node_selector.is_empty());
-    let inexpressible = entries_where(placement, |entry| !warns(entry) && inexpressible(entry));
+    let warns = |entry: &NamespaceEntry| entry.enforcement == Enforcement::Warn;
+    let unwritable = |entry: &NamespaceEntry| !are_writable(entry.default_tolerations.as_deref().unwrap_or_default());
     as_lines([
         annotated_selectors(placement),
-        when(placement.cluster_default_node_selector.is_some(), "placement.clusterDefaultNodeSelector"),
-        setting(placement, Setting::DefaultNodeSelector),
+        cluster_default(placement),
+        defaults.map(|entries| format!("{} of {entries}", Setting::DefaultNodeSelector)),
         preferred.map(|entries| format!("preferredNodeSelector of {entries}")),
         when(placement.cluster_default_tolerations.is_some(), "placement.clusterDefaultTolerations"),
         annotated_tolerations(placement),
         extended_resources(placement),
         when(in_process.has_node_metadata, "what nodeMetadata adds"),
         entries_where(placement, warns).map(|entries| format!("anything of {entries}, with enforcement: Warn")),
-        inexpressible.map(|entries| {
-            format!(
-                "requiredNodeSelector of {entries}: it names a label of the default, which yields to what a Pod chooses \
-                 (onDefaultConflict), and the policy could not tell what the Pod chose from what was added"
-            )
+        entries_where(placement, unwritable).map(|entries| {
+            format!("defaultTolerations of {entries}: a patch can't have tolerationSeconds of more than {MOST_SECONDS}")
         }),
     ])
+}
+
+fn cluster_default(placement: &Placement) -> Option<String> {
+    placement.cluster_default_node_selector.as_ref()?;
+    let where_missing = match placement.on_default_conflict {
+        OnDefaultConflict::Reject => "",
+        OnDefaultConflict::Yield => ", where no requiredNodeSelector is added",
+    };
+    Some(format!("placement.clusterDefaultNodeSelector{where_missing}"))
 }
 
 fn as_lines(items: impl IntoIterator<Item = Option<String>>) -> Vec<String> {

@@ -10,10 +10,12 @@
 //! | [`twin`] | a MutatingAdmissionPolicy that adds it |
 //! | `in_process`, `left_out` | what these two have in common, and what they leave to the policy |
 //! | `cel` | writes their expressions |
+//! | [`large_objects`] | objects that an API server does not store, or `kubectl apply` does not apply |
 
 pub mod backstop;
 mod cel;
 mod in_process;
+pub mod large_objects;
 mod left_out;
 pub mod overrides;
 pub mod policy_file;

@@ -6,9 +6,12 @@ use clap::Args;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelectorRequirement};
 use node_placement_policy::selector::{parse, syntax::is_subdomain};
 
-use crate::webhook::{
-    policy_spec::{PolicySpec, expression},
-    resource::NAMESPACE_NAME,
+use crate::{
+    lists::distinct,
+    webhook::{
+        policy_spec::{PolicySpec, expression},
+        resource::NAMESPACE_NAME,
+    },
 };
 
 /// What a policy is called if nobody says it.
@@ -35,7 +38,8 @@ pub struct Overrides {
     /// The PolicyServer that runs it
     #[arg(long, value_name = "NAME")]
     pub policy_server: Option<String>,
-    /// The namespaces that it covers: a selector of their labels [default: all but kube-system and Kubewarden's]
+    /// The namespaces that it covers, of those that the file selects: a selector of their labels [default: all but
+    /// kube-system, kube-node-lease and kubewarden]
     #[arg(long, value_name = "SELECTOR")]
     pub namespaces: Option<String>,
 }
@@ -58,17 +62,17 @@ impl Overrides {
         Ok(())
     }
 
-    /// The namespaces to cover: these, else those of the policy, else all but the system's.
+    /// Returns the name of the policy: this one, else its `own`, else the usual one.
+    pub fn name_of_policy(&self, own: Option<String>) -> String {
+        self.name.clone().or(own).unwrap_or_else(|| NAME.to_owned())
+    }
+
+    /// Returns the namespaces to cover: those of the policy, if it has a selector, and of them those that `--namespaces`
+    /// selects; without both all but the system's.
     ///
     /// # Errors
     /// The selector of `--namespaces` can't be read, is empty, or compares numbers, which no namespaceSelector can.
     pub fn namespaces(&self, policy: &PolicySpec) -> Result<Vec<LabelSelectorRequirement>> {
-        if let Some(selector) = &self.namespaces {
-            let selector = parse(selector).map_err(|error| anyhow!("--namespaces: {error}"))?;
-            ensure!(!selector.is_empty(), "--namespaces: expected a selector, such as tenant=blue");
-            let compares = |own| anyhow!("--namespaces: {own}: a namespaceSelector can't compare numbers");
-            return selector.requirements().iter().map(|own| expression(own).ok_or_else(|| compares(own))).collect();
-        }
         let LabelSelector { match_labels, match_expressions } = &policy.namespace_selector;
         // Kubewarden reads expressions only.
         let labels = match_labels.iter().flatten().map(|(key, value)| LabelSelectorRequirement {
@@ -77,8 +81,42 @@ impl Overrides {
             values: Some(vec![value.clone()]),
         });
         let own: Vec<_> = labels.chain(match_expressions.iter().flatten().cloned()).collect();
-        Ok(if own.is_empty() { vec![exempting(&SYSTEM)] } else { own })
+        match self.selected()? {
+            Some(selected) => Ok(distinct(own.into_iter().chain(selected))),
+            None if own.is_empty() => Ok(vec![exempting(&SYSTEM)]),
+            None => Ok(own),
+        }
     }
+
+    /// Returns the requirements of `--namespaces`.
+    ///
+    /// # Errors
+    /// They can't be read, or compare numbers; or there are none.
+    pub fn selected(&self) -> Result<Option<Vec<LabelSelectorRequirement>>> {
+        let Some(selector) = &self.namespaces else { return Ok(None) };
+        let selector = parse(selector).map_err(|error| anyhow!("--namespaces: {error}"))?;
+        ensure!(!selector.is_empty(), "--namespaces: expected a selector, such as tenant=blue");
+        let mut selected = vec![];
+        for own in selector.requirements() {
+            let compares = || anyhow!("--namespaces: {own}: a namespaceSelector can't compare numbers");
+            selected.push(expression(own).ok_or_else(compares)?);
+        }
+        Ok(Some(selected))
+    }
+}
+
+/// Returns the name of an object that belongs to the policy called `name`, such as `node-placement-twin`.
+///
+/// # Errors
+/// An API server would refuse it.
+pub fn name_with(name: &str, suffix: &str) -> Result<String> {
+    let name = format!("{name}-{suffix}");
+    ensure!(
+        is_subdomain(&name),
+        "expected as name {NAME_OF_AN_OBJECT}; found {name:?}, with {} characters. Choose a shorter one with --name",
+        name.len()
+    );
+    Ok(name)
 }
 
 /// Whether namespaces are covered as if nobody had said anything.

@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{
-    overrides::{NAME, Overrides, exempts_system},
+    overrides::{Overrides, exempts_system, name_with},
     required_rules::{Feature, Request, Update},
     settings_text::{documents, header, settings_in, yaml_of},
 };
@@ -83,7 +83,7 @@ fn policies(file: SettingsFile, text: String, overrides: &Overrides) -> Result<V
         None => (String::new(), text),
     };
     let policy = policy.unwrap_or_default();
-    let name = overrides.name.clone().or(name).unwrap_or_else(|| NAME.to_owned());
+    let name = overrides.name_of_policy(name);
     let module = overrides.module.clone().or(policy.module.clone()).unwrap_or_else(|| MODULE.to_owned());
     let namespaces = overrides.namespaces(&policy)?;
     let mut data = json!({
@@ -104,7 +104,7 @@ fn policies(file: SettingsFile, text: String, overrides: &Overrides) -> Result<V
     // The comments of settings that are divided belong to no part.
     let text = if parts.len() > 1 { String::new() } else { text };
     for part in parts {
-        data["name"] = if policies.is_empty() { name.clone() } else { format!("{name}-{}", part.suffix) }.into();
+        data["name"] = if policies.is_empty() { name.clone() } else { name_with(&name, part.suffix)? }.into();
         // Those of a policy about Pods need not be met by Nodes.
         let is_kept = part.guards_nodes == policy.is_about_nodes();
         data["conditions"] = json!(own_conditions(&policy).filter(|_| is_kept).collect::<Vec<_>>());

@@ -135,8 +135,9 @@ fn the_variable_in_the_reference_is_the_modules() -> Result<()> {
 fn the_ways_out_of_an_outage_are_those_of_the_suite() -> Result<()> {
     let page = fs::read_to_string(file("docs/outage.md"))?;
     let delete = "kubectl delete mutatingwebhookconfiguration kw.cap.node-placement clusterwide-node-placement --ignore-not-found";
-    for (fence, expected) in
-        [("may fall", vec![delete]), ("must stay", vec!["kubectl apply -f backstop.yml", "sleep 10", delete])]
+    let delete_other = "kubectl delete validatingwebhookconfiguration kw.cap.placement-verify clusterwide-placement-verify --ignore-not-found";
+    let apply = "kubectl apply --server-side -f backstop.yml";
+    for (fence, expected) in [("may fall", vec![delete, delete_other]), ("must stay", vec![apply, "sleep 10", delete])]
     {
         let mark = format!("<!-- The way out of an outage, the fence {fence}:");
         let (_, rest) = page.split_once(&mark).context("the mark")?;

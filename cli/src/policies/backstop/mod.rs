@@ -7,7 +7,7 @@
 mod conditions;
 
 use anyhow::{Context, Result};
-use node_placement_policy::settings::{Enforcement, EntryAt, Placement, Setting, Source};
+use node_placement_policy::settings::{Enforcement, EntryAt, Setting, Source};
 use serde_json::{Value, json};
 
 use super::{
@@ -18,6 +18,7 @@ use super::{
         short_enough,
     },
     in_process::InProcess,
+    large_objects::one_file,
     left_out,
     overrides::Overrides,
 };
@@ -29,27 +30,27 @@ const TEMPLATE: &str = include_str!("backstop.yml.j2");
 /// Pods.
 ///
 /// # Errors
-/// The file has neither settings nor ClusterAdmissionPolicies, `overrides` has a mistake, or there is no backstop for these
-/// settings.
+/// The file has neither settings nor ClusterAdmissionPolicies, `overrides` has a mistake, there is no backstop for these
+/// settings, or an API server would refuse it.
 pub fn backstop_file(text: &str, overrides: &Overrides) -> Result<String> {
     let in_process = InProcess::read(text, overrides)?;
-    let InProcess { name, placement, .. } = &in_process;
+    let placement = &in_process.placement;
     let data = json!({
-        "policies": policies(placement, name)?,
+        "policies": policies(&in_process)?,
         "left_out": left_out::by_backstop(placement),
         "matching": in_process.matching()?,
     });
-    render("backstop.yml", TEMPLATE, data)
+    one_file(&[render("backstop.yml", TEMPLATE, data)?])
 }
 
 /// Returns a ValidatingAdmissionPolicy for the entries that are enforced, and another one for those that only warn.
-fn policies(placement: &Placement, name: &str) -> Result<Vec<Value>> {
+fn policies(in_process: &InProcess) -> Result<Vec<Value>> {
     let mut policies = vec![];
     for (enforcement, suffix, action) in
         [(Enforcement::Enforce, "backstop", "Deny"), (Enforcement::Warn, "backstop-warn", "Warn")]
     {
         let (mut positions, mut validations) = (vec![], vec![]);
-        for at in entries_at(placement).filter(|at| at.entry.enforcement == enforcement) {
+        for at in entries_at(&in_process.placement).filter(|at| at.entry.enforcement == enforcement) {
             if let Some(selector) = &at.entry.required_node_selector {
                 positions.push(at.position.to_string());
                 let source = Source::Entry(at, Setting::RequiredNodeSelector).to_string();
@@ -57,7 +58,7 @@ fn policies(placement: &Placement, name: &str) -> Result<Vec<Value>> {
             }
         }
         if !positions.is_empty() {
-            let (name, entries) = (format!("{name}-{suffix}"), list(&positions));
+            let (name, entries) = (in_process.name_with(suffix)?, list(&positions));
             policies.push(json!({ "name": name, "action": action, "entries": entries, "validations": validations }));
         }
     }

@@ -1,68 +1,80 @@
 //! The twin of the policy in the API server: a MutatingAdmissionPolicy. It adds to Pods what `requiredNodeSelector`
 //! requires, and `defaultTolerations`, also while no policy-server answers.
 //!
-//! The policy makes the same of a Pod, whether the twin has seen it before or not. So the twin adds nothing to a Pod that
-//! no node could match then: the policy rejects such a Pod only if it could match one before.
+//! The policy makes the same of a Pod, whether the twin has seen it before or not, if no other webhook changes labels or
+//! affinity between them. So the twin adds nothing to a Pod that no node could match then: the policy rejects such a Pod
+//! only if it could match one before.
 //!
 //! - `additions`: what is added for an entry
 //! - `twin.yml.j2`: the file around that
 
-mod additions;
+pub mod additions;
 
 use anyhow::{Context, Result, ensure};
 use node_placement_policy::{
     placement::toleration_rules::DEFAULTS_ANNOTATION,
-    settings::{Enforcement, NamespaceEntry, OnDefaultConflict, Placement},
+    settings::{Enforcement, NamespaceEntry, OnNodeAffinity, Placement},
 };
 use serde_json::json;
 
-use super::{backstop::backstop_file, cel::entries, in_process::InProcess, left_out, overrides::Overrides};
-use crate::{
-    input::settings::{entries_at, node_selector},
-    template::render,
+use additions::Additions;
+
+use super::{
+    backstop::backstop_file,
+    cel::{entries, list, text},
+    in_process::InProcess,
+    large_objects::one_file,
+    left_out,
+    overrides::Overrides,
 };
+use crate::{input::settings::entries_at, template::render};
 
 const TEMPLATE: &str = include_str!("twin.yml.j2");
 
-/// Writes the twin and, after it, the backstop: for settings, or for the one policy in a file that places Pods.
+/// Writes the backstop and, after it, the twin: for settings, or for the one policy in a file that places Pods. If the
+/// second can't be applied, the fence holds.
 ///
 /// # Errors
-/// There is no backstop for these settings, or no entry with a `requiredNodeSelector` is enforced.
+/// There is no backstop for these settings, no entry with a `requiredNodeSelector` is enforced, or an API server would
+/// refuse the twin.
 pub fn twin_file(text: &str, overrides: &Overrides) -> Result<String> {
     let in_process = InProcess::read(text, overrides)?;
-    let InProcess { name, placement, .. } = &in_process;
-    let is_enforced = |entry: &NamespaceEntry| entry.enforcement == Enforcement::Enforce;
+    let placement = &in_process.placement;
+    let is_fence =
+        |entry: &NamespaceEntry| entry.enforcement == Enforcement::Enforce && entry.required_node_selector.is_some();
     ensure!(
-        placement.namespaces.iter().any(|entry| is_enforced(entry) && entry.required_node_selector.is_some()),
+        placement.namespaces.iter().any(is_fence),
         "every entry with a requiredNodeSelector has enforcement: Warn, so there is nothing to add"
     );
-    let (mut required, mut tolerations) = (vec![], vec![]);
+    let (mut required, mut defaults, mut tolerations) = (vec![], vec![], vec![]);
     for at in entries_at(placement) {
-        let is_added = is_enforced(at.entry);
-        let adds_selector = is_added && !yields_what_is_required(placement, at.entry);
-        required.push(additions::required(at.entry, adds_selector).with_context(|| at.to_string())?);
-        tolerations.push(additions::tolerations(at.entry, is_added).with_context(|| at.to_string())?);
+        let additions = Additions::of_entry(placement, at.entry).with_context(|| at.to_string())?;
+        required.push(additions.required);
+        defaults.push(additions.default);
+        tolerations.push(additions.tolerations);
     }
-    let adds_tolerations = tolerations.iter().any(|own| own != additions::NOTHING);
     let data = json!({
-        "name": format!("{name}-twin"),
-        "left_out": left_out::by_twin(&in_process, |entry| yields_what_is_required(placement, entry)),
+        "name": in_process.name_with("twin")?,
+        "left_out": left_out::by_twin(&in_process),
         "matching": in_process.matching()?,
         "required": entries::of_entry(&required)?,
-        "tolerations": adds_tolerations.then(|| entries::of_entry(&tolerations)).transpose()?,
-        "annotation": placement.honors_toleration_annotations().then_some(DEFAULTS_ANNOTATION),
-        // Where defaults yield, the policy looks at all terms that can match a node.
-        "enough_terms": if placement.on_default_conflict == OnDefaultConflict::Yield { "all" } else { "exists" },
+        "defaults": of_entry_if_any(&defaults)?,
+        "tolerations": of_entry_if_any(&tolerations)?,
+        "selector_annotations": selector_annotations(placement),
+        "terms_choose": placement.on_node_affinity == OnNodeAffinity::Check,
+        "tolerations_annotation": placement.honors_toleration_annotations().then_some(DEFAULTS_ANNOTATION),
     });
-    Ok(format!("{}---\n{}", render("twin.yml", TEMPLATE, data)?, backstop_file(text, overrides)?))
+    one_file(&[backstop_file(text, overrides)?, render("twin.yml", TEMPLATE, data)?])
 }
 
-/// Returns whether a default of the entry that yields is on a label that `requiredNodeSelector` names. The policy would
-/// take what the twin adds for the Pod's own choice, and leave the default out.
-fn yields_what_is_required(placement: &Placement, entry: &NamespaceEntry) -> bool {
-    let default = entry.default_node_selector.as_ref().or(placement.cluster_default_node_selector.as_ref());
-    let [Some(required), Some(default)] = [entry.required_node_selector.as_ref(), default] else { return false };
-    let [Some(required), Some(default)] = [node_selector(required), node_selector(default)] else { return false };
-    placement.on_default_conflict == OnDefaultConflict::Yield
-        && required.requirements().iter().any(|own| !default.on(own.key()).is_empty())
+/// Returns the list of the entry that applies, if one of them is not empty.
+fn of_entry_if_any(lists: &[String]) -> Result<Option<String>> {
+    let has_any = lists.iter().any(|own| own != additions::NOTHING);
+    has_any.then(|| entries::of_entry(lists)).transpose()
+}
+
+/// Returns the annotations that replace defaults, as a list in CEL.
+fn selector_annotations(placement: &Placement) -> Option<String> {
+    let keys: Vec<String> = placement.namespace_annotations.0.iter().map(|key| text(key)).collect();
+    (!keys.is_empty()).then(|| list(&keys))
 }
