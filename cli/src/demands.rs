@@ -148,12 +148,7 @@ impl<'s> Demands<'s> {
         namespace: Option<&Value>,
         pod: Option<&Value>,
     ) -> Result<Self> {
-        let mut found =
-            LabelsAndAnnotations { labels: pairs(namespace, "labels"), annotations: pairs(namespace, "annotations") };
-        // The API server sets it.
-        if !found.labels.contains_key(reference::NAME) {
-            found.labels.insert(reference::NAME.into(), name.into());
-        }
+        let found = labels_and_annotations(name, namespace);
         match (&settings.placement, &settings.pod_node_selector_plugin_config) {
             (Some(placement), _) => Self::of_placement(placement, name, found, &pairs(pod, "labels")),
             (None, Some(config)) => {
@@ -282,6 +277,17 @@ fn written_at(source: Source<'_>, matched: &MatchedEntry<'_>) -> String {
 
 fn as_text(tolerations: &[Toleration]) -> String {
     tolerations.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}
+
+/// Returns the labels and annotations of the Namespace of this name; `namespace` is its object, if that is known.
+pub fn labels_and_annotations(name: &str, namespace: Option<&Value>) -> LabelsAndAnnotations<'static> {
+    let mut found =
+        LabelsAndAnnotations { labels: pairs(namespace, "labels"), annotations: pairs(namespace, "annotations") };
+    // The API server sets it.
+    if !found.labels.contains_key(reference::NAME) {
+        found.labels.insert(reference::NAME.into(), name.to_owned().into());
+    }
+    found
 }
 
 /// The labels or annotations of a Namespace.

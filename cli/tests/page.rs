@@ -131,7 +131,7 @@ fn measure(name: &str, page: &str, width: u32) -> Result<()> {
 #[ignore = "needs Chromium: make page"]
 fn the_page_fits_phones_and_desks() -> Result<()> {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
-    let pages = [("sample", sample()?), ("3", tenants(3)?), ("12", tenants(12)?), ("300", tenants(300)?)];
+    let pages = [("sample", sample()?), ("3", tenants(3)?), ("25", tenants(25)?), ("300", tenants(300)?)];
     for (name, page) in &pages {
         let file = folder.join(format!("preview-{name}.html"));
         fs::write(&file, page)?;

@@ -13,7 +13,7 @@ use cli::{
         kubectl::{Listed, Unreadable},
     },
     output::preview::{Origin, commands, page, text},
-    preview::{Forecast, Outcome, Preview, PreviewInput},
+    preview::{Accepted, Forecast, Preview, PreviewInput},
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -42,8 +42,8 @@ struct Planted {
 #[serde(deny_unknown_fields)]
 struct Expected {
     ready: bool,
-    /// What the command would end with; 0 if it is ready, else 1.
-    exit: Option<u8>,
+    /// The nodes that namespaces may use, and may not with the old settings.
+    opens: Option<BTreeMap<String, Vec<String>>>,
     workloads: BTreeMap<String, String>,
     namespaces: BTreeMap<String, String>,
     was: Option<BTreeMap<String, String>>,
@@ -97,9 +97,7 @@ impl Planted {
         let list = json!({ "apiVersion": "v1", "kind": "List", "items": self.cluster });
         let mut cluster = Listed::from(Manifests::read(objects(&list.to_string())?.texts)?);
         cluster.unreadable = self.unlisted.iter().map(unreadable).collect();
-        let accepted = self.accept.iter().map(|wanted| {
-            [Outcome::Misplaced, Outcome::LeavesNodes].into_iter().find(|known| format!("{known:?}") == *wanted)
-        });
+        let accepted = self.accept.iter().map(|wanted| Accepted::ALL.into_iter().find(|known| known.name() == *wanted));
         let accepted = accepted.collect::<Option<Vec<_>>>().context("outcomes")?;
         let policy = Policy::native();
         let files = |settings: &Value| {
@@ -134,7 +132,10 @@ fn found(preview: &Preview, expected: &Expected) -> Expected {
     let was = of_workloads.chain(of_namespaces).map(|(name, was)| (name, outcome(was)));
     Expected {
         ready: preview.verdict.ready,
-        exit: expected.exit.map(|_| u8::from(preview.holds_up)),
+        opens: expected.opens.as_ref().map(|_| {
+            let opens = preview.opens.iter().flatten();
+            opens.map(|opening| (opening.namespace.clone(), opening.nodes.clone())).collect()
+        }),
         workloads: workloads().map(|(name, it)| (name, outcome(it.finding.forecast))).collect(),
         namespaces: preview.namespaces.iter().map(|it| (it.name.clone(), outcome(it.finding.forecast))).collect(),
         was: expected.was.as_ref().map(|_| was.collect()),
@@ -160,7 +161,7 @@ impl Expected {
     fn fields(&self) -> [(&'static str, String); 11] {
         [
             ("ready", self.ready.to_string()),
-            ("exit", format!("{:?}", self.exit)),
+            ("opens", format!("{:?}", self.opens)),
             ("workloads", format!("{:?}", self.workloads)),
             ("namespaces", format!("{:?}", self.namespaces)),
             ("was", format!("{:?}", self.was)),

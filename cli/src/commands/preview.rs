@@ -18,7 +18,7 @@ use crate::{
         printer::Printer,
         terminal::{Progress, width},
     },
-    preview::{Outcome, PreviewInput},
+    preview::{Accepted, PreviewInput},
 };
 
 /// Show what the policy would do to a whole cluster
@@ -35,8 +35,8 @@ replicationcontrollers,runtimeclasses,poddisruptionbudgets -A -o json > cluster.
 With Karpenter, add nodepools.
 
 Exit status: 0 if the policy is ready to be enforced, 1 if something is refused, waits, leaves nodes, is misplaced or could
-not be evaluated, 2 for a mistake in the input. With --old, 1 if something gets worse. --accept lets Misplaced and
-LeavesNodes pass.")]
+not be evaluated, 2 for a mistake in the input. With --old, 1 if something gets worse. --accept lets Misplaced,
+LeavesNodes and, with --old, Opens pass.")]
 pub struct Preview {
     #[command(flatten)]
     settings: SettingsArgs,
@@ -46,8 +46,8 @@ pub struct Preview {
     #[command(flatten)]
     cluster: LiveClusterArgs,
     /// Outcomes that are intended and do not count against the verdict
-    #[arg(long, value_parser = outcomes(), value_delimiter = ',', value_name = "OUTCOMES", ignore_case = true)]
-    accept: Vec<Outcome>,
+    #[arg(long, value_parser = accepted(), value_delimiter = ',', value_name = "OUTCOMES", ignore_case = true)]
+    accept: Vec<Accepted>,
     /// The output format; commands is a script that replaces Pods that are misplaced
     #[arg(short, long, value_parser = formats(&["text", "json", "yaml", "html", "commands"]), default_value = "text", value_name = "FORMAT")]
     output: Format,
@@ -58,10 +58,9 @@ pub struct Preview {
     engine: EngineArgs,
 }
 
-fn outcomes() -> impl TypedValueParser<Value = Outcome> {
-    PossibleValuesParser::new(["Misplaced", "LeavesNodes"]).map(|name| match name.eq_ignore_ascii_case("Misplaced") {
-        true => Outcome::Misplaced,
-        false => Outcome::LeavesNodes,
+fn accepted() -> impl TypedValueParser<Value = Accepted> {
+    PossibleValuesParser::new(Accepted::ALL.map(Accepted::name)).try_map(|name| {
+        Accepted::ALL.into_iter().find(|known| known.name().eq_ignore_ascii_case(&name)).ok_or("unknown")
     })
 }
 
@@ -82,7 +81,7 @@ impl Preview {
             Format::Commands => printer.file(&commands(&preview)),
             format => printer.data(format, &preview)?,
         }
-        Ok(if preview.holds_up { ExitStatus::Rejected } else { ExitStatus::Accepted })
+        Ok(if preview.verdict.ready { ExitStatus::Accepted } else { ExitStatus::Rejected })
     }
 
     fn origin(&self) -> Origin {

@@ -1,7 +1,7 @@
 //! What to do, as a preview lists it: the causes that a person must change, each once, the worst first. The words for each
 //! come from [`Advisor`](super::advisor::Advisor).
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, fmt};
 
 use node_placement_policy::decision::{Cause as PolicyCause, CauseKind as PolicyCauseKind};
 use serde::Serialize;
@@ -44,11 +44,11 @@ pub struct Cause {
     /// The taint or toleration, as `key[=value][:Effect]`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub taint: Option<String>,
-    /// What the policy demands, as text.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// What the policy requires, as text.
+    #[serde(rename = "required", skip_serializing_if = "Option::is_none")]
     pub demanded: Option<String>,
-    /// What is asked for instead, as text.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// What is requested instead, as text.
+    #[serde(rename = "requested", skip_serializing_if = "Option::is_none")]
     pub asked: Option<String>,
     /// The names of the nodes that it is about.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -60,9 +60,11 @@ pub struct Cause {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub enum CauseKind {
-    /// The cluster's objects lack something; or a condition can't be evaluated here.
+    /// The cluster's objects lack something: the command that adds it.
     #[default]
     Lacks,
+    /// A condition can't be evaluated here.
+    Condition,
     /// A namespace lacks the label that an entry refers to or selects by.
     MissingLabel,
     /// An entry above takes a namespace that this one is for.
@@ -73,8 +75,10 @@ pub enum CauseKind {
     NoSuchLabel,
     /// The nodes that match have a taint that the Pod does not tolerate.
     Taint,
-    /// An object asks for what the namespace's rules do not allow.
-    Asks,
+    /// An object requests what the namespace's rules do not allow.
+    Requests,
+    /// Two settings, or a setting and an annotation, contradict each other.
+    Contradiction,
     /// A RuntimeClass adds what they do not allow.
     RuntimeClass,
     /// A Pod names its node.
@@ -87,10 +91,16 @@ pub enum CauseKind {
     LeavesNodes,
     /// Nodes that only one tenant's selector names have no taint.
     NoTaint,
+    /// A namespace of what the cluster needs to run Pods should be exempt.
+    Exempt,
+    /// With other settings, a namespace may use more nodes.
+    Opens,
+    /// No namespace has the label that an entry selects by, and nothing else is fenced.
+    NothingFenced,
 }
 
 /// At most this many names stand in a sentence.
-const NAMED: usize = 4;
+const NAMED: usize = 3;
 /// At most this many pieces of advice about one label of one setting are listed one by one.
 const SIMILAR: usize = 5;
 
@@ -135,6 +145,12 @@ impl AffectedObject {
     }
 }
 
+impl fmt::Display for AffectedObject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} in {}", self.name.as_deref().unwrap_or("new Pods"), self.namespace)
+    }
+}
+
 /// All there is to do.
 #[derive(Default)]
 pub struct AdviceList(BTreeMap<AdviceKey, Vec<AffectedObject>>);
@@ -148,8 +164,7 @@ impl AdviceList {
 
     /// Adds what is lacking of the cluster as a whole.
     pub fn add_gap(&mut self, gap: &Gap) {
-        let cause = Cause::new(CauseKind::Lacks, None);
-        self.add(Forecast::real(Outcome::CannotTell), Sentence::Alone(gap.advice()), cause, None);
+        self.add(Forecast::real(Outcome::CannotTell), Sentence::Alone(gap.advice()), Cause::of_gap(gap), None);
     }
 
     /// All of it. Of many pieces that are about the same label of the same setting, the first are listed one by one.
@@ -208,8 +223,7 @@ impl Advice {
 
 /// `Deployment web in blue, new Pods in blue and 3 more`
 fn list_subjects(concerned: &[AffectedObject]) -> String {
-    let named = |it: &AffectedObject| format!("{} in {}", it.name.as_deref().unwrap_or("new Pods"), it.namespace);
-    names(&concerned.iter().map(named).collect::<Vec<_>>())
+    names(&concerned.iter().map(ToString::to_string).collect::<Vec<_>>())
 }
 
 /// `a, b, c, d and 3 more`
@@ -224,6 +238,13 @@ pub fn capital(text: &str) -> String {
 }
 
 impl Cause {
+    /// Returns the cause of what is not known.
+    pub fn of_gap(gap: &Gap) -> Self {
+        let kind =
+            if matches!(gap, Gap::Delivery(_) | Gap::Condition(_)) { CauseKind::Condition } else { CauseKind::Lacks };
+        Self::new(kind, None)
+    }
+
     /// A cause of this kind, at this setting.
     pub fn new(kind: CauseKind, setting: Option<String>) -> Self {
         Self { kind, setting, ..Self::default() }
@@ -240,7 +261,8 @@ impl From<PolicyCause> for Cause {
 impl From<PolicyCauseKind> for CauseKind {
     fn from(kind: PolicyCauseKind) -> Self {
         match kind {
-            PolicyCauseKind::Requests | PolicyCauseKind::Contradiction => Self::Asks,
+            PolicyCauseKind::Requests => Self::Requests,
+            PolicyCauseKind::Contradiction => Self::Contradiction,
             PolicyCauseKind::MissingLabel => Self::MissingLabel,
             PolicyCauseKind::Annotation => Self::Annotation,
             PolicyCauseKind::RuntimeClass => Self::RuntimeClass,

@@ -38,7 +38,7 @@ impl<'p> Advisor<'p> {
     pub fn advise(&self, subject: &Subject<'_>, judged: &Judged, to_do: &mut AdviceList) {
         let outcome = judged.forecast.outcome;
         let (sentence, cause) = match &judged.why {
-            Why::Unknown(gap) => (Sentence::Alone(gap.advice()), Cause::new(CauseKind::Lacks, None)),
+            Why::Unknown(gap) => (Sentence::Alone(gap.advice()), Cause::of_gap(gap)),
             Why::Refused(refusal) => self.refused(subject, refusal),
             Why::Unschedulable(why) => self.waits(&subject.namespace, why),
             Why::FewerNodes(taints) if outcome == Outcome::LeavesNodes => {
@@ -56,7 +56,7 @@ impl<'p> Advisor<'p> {
 
     fn refused(&self, subject: &Subject<'_>, Refusal { message, cause, .. }: &Refusal) -> (Sentence, Cause) {
         let Some(found) = cause else {
-            return (Sentence::Is(format!("refused: {message}")), Cause::new(CauseKind::Asks, None));
+            return (Sentence::Is(format!("refused: {message}")), Cause::new(CauseKind::Requests, None));
         };
         if let Some(missing) = self.missing_label(&subject.namespace, found) {
             return missing;

@@ -1,22 +1,25 @@
 //! A preview from its input: everything is created in front of the policy, its outcome is found, and of all outcomes
 //! together the document is made.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Result;
 
 use super::{
-    advice::{Advice, AdviceList},
+    advice::{Advice, AdviceList, AffectedObject},
     advisor::Advisor,
     binding::RequiredMetadata,
     document::{Namespace, OutcomeEntry, Pool, Preview, Workload},
+    fences::{NothingFenced, Opening, Warnings, advise_on_openings, nothing_fenced, openings, usable_pools},
     judging::Judging,
-    outcome::{JudgedSubject, Outcome},
+    outcome::{Accepted, JudgedSubject, Outcome},
+    platform::advise_on_exemptions,
     pod_shape::PodShapes,
     restart::{Budgets, Restart},
     round::Round,
     subject::Subjects,
-    verdict::Verdict,
+    tenants::merged,
+    verdict::{Circumstances, Difference, Verdict},
     who_may_run_where::{Row, advise_on_taints, rows, selected_labels},
 };
 use crate::{
@@ -31,6 +34,7 @@ use crate::{
     },
     lists::{listed, shortened},
     places::node_map::{Machines, NodeMap, NodeTraits},
+    webhook::policy_spec::PolicySpec,
     words::left_out,
 };
 
@@ -63,8 +67,8 @@ pub struct PreviewInput<'p> {
     pub old: Option<&'p [SettingsFile]>,
     /// The cluster.
     pub cluster: &'p Listed,
-    /// Outcomes that are wanted.
-    pub accepted: &'p [Outcome],
+    /// What is intended.
+    pub accepted: &'p [Accepted],
 }
 
 impl PreviewInput<'_> {
@@ -77,8 +81,16 @@ impl PreviewInput<'_> {
         let cluster = &self.cluster.manifests;
         let typed = Cluster::new(cluster.clone(), BTreeMap::new())?;
         let subjects = Subjects::new(&typed);
-        let round = Round::new(self.policy, self.files, cluster, &subjects.namespaces)?;
-        let old = self.old.map(|old| Round::new(self.policy, old, cluster, &subjects.namespaces)).transpose()?;
+        let accepted: Vec<Outcome> = self.accepted.iter().filter_map(|accepted| accepted.outcome()).collect();
+        let new_round = |files| Round::new(self.policy, files, cluster, &subjects.namespaces);
+        let deployed = enforcing(&typed.deployed);
+        let round = new_round(self.files)?;
+        // What the deployed policy lets Pods use can be taken away, too.
+        let old = match self.old {
+            Some(old) => Some(new_round(old)?),
+            None if deployed.is_empty() => None,
+            None => new_round(&deployed).ok(),
+        };
         let (mut created, mut shapes) = (vec![], PodShapes::default());
         for (done, subject) in subjects.all.iter().enumerate() {
             progress(done, subjects.all.len());
@@ -86,61 +98,117 @@ impl PreviewInput<'_> {
             created.push((subject, round.create(subject, &mut shapes)?, old));
         }
         let rounds: Vec<&Round<'_>> = [Some(&round), old.as_ref()].into_iter().flatten().collect();
+        let labels: BTreeSet<String> = rounds.iter().flat_map(|round| selected_labels(round)).collect();
         let required = RequiredMetadata::new(rounds.iter().flat_map(|round| round.files));
         let mut traits = required.traits();
-        traits.labels.extend(rounds.iter().flat_map(|round| selected_labels(round)));
+        traits.labels.extend(labels.iter().cloned());
         let all_pools = NodeMap::new(Machines::read(cluster)?, traits, shapes.needs())?;
         let judging = Judging::new(&all_pools, &round);
-        let old = old.as_ref().map(|old| Judging::new(&all_pools, old));
+        let judging_old = old.as_ref().map(|old| Judging::new(&all_pools, old));
         let mut judged = vec![];
         for (subject, creation, old_creation) in &created {
-            let old = old.as_ref().zip(old_creation.as_ref());
-            let was = old.map(|(old, creation)| old.judge(subject, creation, None, self.accepted)).transpose()?;
-            let now = judging.judge(subject, creation, old, self.accepted)?;
+            let old = judging_old.as_ref().zip(old_creation.as_ref());
+            let compared = old.filter(|_| self.old.is_some());
+            let was = compared.map(|(old, creation)| old.judge(subject, creation, None, &accepted)).transpose()?;
+            let now = judging.judge(subject, creation, old, &accepted)?;
             judged.push(JudgedSubject { subject, creation, judged: now, was });
         }
-        let traits = NodeTraits { labels: selected_labels(&round), each_node: false };
-        let pools = NodeMap::new(Machines::read(cluster)?, traits, [])?;
+        let pools_of = |labels| NodeMap::new(Machines::read(cluster)?, NodeTraits { labels, each_node: false }, []);
+        let pools = pools_of(selected_labels(&round))?;
+        let openings = match self.old {
+            Some(old) => Some(self.openings(old, &subjects.namespaces, &pools_of(labels)?)?),
+            None => None,
+        };
+        let unfenced = nothing_fenced(&round, &subjects.namespaces, &pools)?;
         let rows = rows(&round, &pools, &judged);
         let (subjects, round, judged, pools) = (&subjects, &round, judged.as_slice(), &pools);
-        Ok(Assessment { input: self, subjects, round, judged, pools, rows }.preview())
+        let accepted = &accepted;
+        Ok(Assessment { input: self, accepted, subjects, round, judged, pools, rows, openings, unfenced }.preview())
+    }
+
+    /// Returns the namespaces that may use more nodes than with the old settings.
+    fn openings(&self, old: &[SettingsFile], namespaces: &BTreeSet<String>, pools: &NodeMap) -> Result<Vec<Opening>> {
+        let usable = |files| usable_pools(files, &self.cluster.manifests, namespaces, pools, Warnings::Open);
+        Ok(openings(pools, &usable(old)?, &usable(self.files)?))
     }
 }
 
-/// All that a preview tells.
+/// Returns the policies that do more than report.
+fn enforcing(deployed: &[SettingsFile]) -> Vec<SettingsFile> {
+    let reports = |file: &SettingsFile| file.policy.as_ref().is_some_and(PolicySpec::only_reports);
+    deployed.iter().filter(|file| !reports(file)).cloned().collect()
+}
+
+/// All that a preview reports.
 struct Assessment<'a> {
     input: &'a PreviewInput<'a>,
+    accepted: &'a [Outcome],
     subjects: &'a Subjects<'a>,
     round: &'a Round<'a>,
     judged: &'a [JudgedSubject<'a>],
     /// By the labels that the settings name.
     pools: &'a NodeMap,
     rows: Vec<Row>,
+    /// With old settings, the namespaces that may use more nodes.
+    openings: Option<Vec<Opening>>,
+    unfenced: Option<NothingFenced<'a>>,
 }
 
 impl Assessment<'_> {
     fn preview(self) -> Preview {
-        let Self { input: PreviewInput { accepted, cluster, old, .. }, judged, .. } = self;
         let gaps = self.gaps();
-        let budgets = Budgets::new(cluster);
-        let restarts: Vec<Restart> = judged.iter().filter_map(|it| Restart::new(it, &budgets)).collect();
+        let restarts = self.restarts();
         let can_restart = restarts.iter().any(|restart| restart.obstacle.is_none());
-        let forecasts = judged.iter().map(|it| (it.subject.kind(), it.judged.forecast));
-        let lacking: Vec<String> = gaps.iter().map(in_verdict).collect();
-        let verdict = Verdict::new(forecasts, &lacking, accepted, can_restart);
-        let got_worse = |it: &JudgedSubject<'_>| it.worse(accepted).any(|worse| worse.forecast.holds_up(accepted));
+        let listed = || self.judged.iter().filter(|it| it.differs(self.accepted));
         Preview {
-            holds_up: if old.is_some() { judged.iter().any(got_worse) } else { !verdict.ready },
-            verdict,
+            verdict: self.verdict(&gaps, can_restart),
             advice: self.advice(&gaps),
             remarks: self.remarks(),
-            workloads: judged.iter().filter(|it| it.differs(accepted)).filter_map(workload).collect(),
-            namespaces: judged.iter().filter(|it| it.differs(accepted)).filter_map(namespace).collect(),
+            workloads: listed().filter_map(workload).collect(),
+            namespaces: listed().filter_map(namespace).collect(),
+            still_wrong: self.still_wrong(),
+            opens: self.openings,
             pools: self.pools.pools.iter().map(Pool::from).collect(),
-            rows: self.rows,
+            rows: merged(self.rows),
             restarts,
-            compared: old.is_some(),
         }
+    }
+
+    fn restarts(&self) -> Vec<Restart> {
+        let budgets = Budgets::new(self.input.cluster);
+        self.judged.iter().filter_map(|it| Restart::new(it, &budgets)).collect()
+    }
+
+    fn verdict(&self, gaps: &[Gap], can_restart: bool) -> Verdict {
+        let Some(openings) = &self.openings else {
+            let circumstances = Circumstances {
+                lacking: gaps.iter().map(in_verdict).collect(),
+                unfenced: self.unfenced.as_ref().map(NothingFenced::text),
+                unjudged: self.subjects.unknown.len(),
+                can_restart,
+            };
+            let forecasts = self.judged.iter().map(|it| (it.subject.kind(), it.judged.forecast));
+            return Verdict::new(forecasts, &circumstances, self.accepted);
+        };
+        let mut worse = vec![];
+        for it in self.judged {
+            let worst = it.worse(self.accepted).find(|worse| worse.forecast.holds_up(self.accepted));
+            worse.extend(worst.map(|worst| (it.subject.kind(), worst.forecast)));
+        }
+        let is_accepted = self.input.accepted.contains(&Accepted::Opens);
+        let difference = Difference {
+            openings: if is_accepted { 0 } else { openings.len() },
+            others: self.judged.iter().filter(|it| it.differs(self.accepted)).count() - worse.len(),
+            still_wrong: self.still_wrong(),
+            can_restart,
+        };
+        Verdict::of_difference(worse, &difference)
+    }
+
+    /// Returns what was wrong with the old settings, and still is.
+    fn still_wrong(&self) -> Vec<String> {
+        let same = self.judged.iter().filter(|it| !it.differs(self.accepted) && it.judged.forecast.is_real_trouble());
+        same.map(|it| AffectedObject::new(it.subject, None).to_string()).collect()
     }
 
     /// What is not known of the cluster as a whole. Kinds that could not be listed are named together.
@@ -163,14 +231,22 @@ impl Assessment<'_> {
         gaps
     }
 
-    /// What to do, for everything that is judged and for the settings themselves.
+    /// What to do, for everything that is judged and for the settings themselves. In a comparison, of what differs alone.
     fn advice(&self, gaps: &[Gap]) -> Vec<Advice> {
         let (advisor, mut to_do) = (Advisor { round: self.round }, AdviceList::default());
-        self.judged.iter().for_each(|it| advisor.advise(it.subject, &it.judged, &mut to_do));
+        for it in self.judged.iter().filter(|it| it.differs(self.accepted)) {
+            advisor.advise(it.subject, &it.judged, &mut to_do);
+        }
+        if let Some(openings) = &self.openings {
+            advise_on_openings(openings, &mut to_do);
+            return to_do.advice();
+        }
         gaps.iter().for_each(|gap| to_do.add_gap(gap));
         advisor.advise_on_entries(&mut to_do);
         advise_on_taints(self.round, self.pools, &self.rows, self.judged, &mut to_do);
-        to_do.advice()
+        advise_on_exemptions(self.round, &self.input.cluster.manifests, &mut to_do);
+        let first = self.unfenced.iter().map(NothingFenced::advice);
+        first.chain(to_do.advice()).collect()
     }
 
     /// What else is worth knowing.
@@ -186,11 +262,10 @@ impl Assessment<'_> {
         let is_node_pool = |it: &Identity| it.kind == "NodePool" && it.api_version.starts_with("karpenter.sh/");
         let has_node_pools = cluster.objects().iter().any(|object| is_node_pool(&object.identity));
         if !has_node_pools && lists(NODE_POOLS) {
-            remarks.push("There are no NodePools: Karpenter is taken to be absent.".to_owned());
+            remarks.push("No NodePools found: assuming that Karpenter is not installed.".to_owned());
         }
         if self.judged.iter().all(|it| it.subject.manifest.is_none()) && unreadable.is_empty() {
-            remarks
-                .push("There are no workloads and no Pods: only new Pods that ask for nothing are judged.".to_owned());
+            remarks.push("No workloads and no Pods found: only new Pods that request nothing are judged.".to_owned());
         }
         let stranded: Vec<String> = self.judged.iter().filter_map(stranded).collect();
         let duplicates: Vec<String> = cluster.duplicates.iter().map(ToString::to_string).collect();
@@ -201,7 +276,7 @@ impl Assessment<'_> {
         for (what, names) in [
             ("Some objects are there more than once, and the first counts", duplicates.as_slice()),
             ("These are taken to run no new Pods", &left_out),
-            ("These run on nodes that would not take their Pods again, with the policy or without", &stranded),
+            ("These run on nodes that would not accept their Pods again, with the policy or without", &stranded),
             (
                 "Nothing is known of what makes their Pods, and there are none: these are not judged",
                 &self.subjects.unknown,

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::{advice::Advice, outcome::Forecast, restart::Restart, verdict::Verdict, who_may_run_where::Row};
+use super::{
+    advice::Advice, fences::Opening, outcome::Forecast, restart::Restart, verdict::Verdict, who_may_run_where::Row,
+};
 use crate::places::node_map;
 
 /// What the policy would do to a cluster.
@@ -24,6 +26,9 @@ pub struct Preview {
     pub workloads: Vec<Workload>,
     /// Every namespace, judged by a Pod that asks for nothing. With `--old`, only those that differ.
     pub namespaces: Vec<Namespace>,
+    /// The namespaces that may use more nodes than with the old settings. Only with `--old`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub opens: Option<Vec<Opening>>,
     /// The nodes, in pools that are alike in what the settings name.
     pub pools: Vec<Pool>,
     /// Who may run where: namespaces that are alike are one row.
@@ -32,13 +37,16 @@ pub struct Preview {
     /// How to move what the policy does not move by itself, by namespace.
     #[serde(skip)]
     pub restarts: Vec<Restart>,
-    /// Whether it is compared with other settings: then only differences are listed.
+    /// With `--old`, what was wrong before and still is.
     #[serde(skip)]
-    pub compared: bool,
-    /// Whether a script that waits for this preview must stop: it is not ready; of a comparison, something got worse
-    /// that is not wanted.
-    #[serde(skip)]
-    pub holds_up: bool,
+    pub still_wrong: Vec<String>,
+}
+
+impl Preview {
+    /// Returns whether it is compared with other settings: then only differences are listed.
+    pub const fn is_comparison(&self) -> bool {
+        self.opens.is_some()
+    }
 }
 
 /// A workload that makes Pods, or a Pod that no workload of the cluster makes.

@@ -2,7 +2,7 @@
 //!
 //! [`assessment`] makes the document ([`document`]) of what is judged ([`subject`]): each is created with the settings
 //! ([`round`], with [`namespace_rules`]), the pools that take its Pods are looked up ([`pod_shape`], [`binding`]), and both
-//! give its outcome ([`judging`], [`outcome`], [`unschedulable`]). [`advisor`] says what to do about it, with
+//! give its outcome ([`judging`], [`outcome`], [`unschedulable`]). [`fences`] compares which nodes namespaces may use. [`advisor`] says what to do about it, with
 //! [`remedy`]; [`advice`] brings that together.
 
 mod advice;
@@ -10,14 +10,17 @@ mod advisor;
 mod assessment;
 mod binding;
 mod document;
+mod fences;
 mod judging;
 mod namespace_rules;
 mod outcome;
+mod platform;
 mod pod_shape;
 mod remedy;
 mod restart;
 mod round;
 mod subject;
+mod tenants;
 mod unschedulable;
 mod verdict;
 mod who_may_run_where;
@@ -26,9 +29,11 @@ pub use self::{
     advice::{Advice, Cause, CauseKind},
     assessment::PreviewInput,
     document::{Namespace, OutcomeEntry, Pool, Preview, Workload},
-    outcome::{Forecast, Outcome},
+    fences::Opening,
+    outcome::{Accepted, Forecast, Outcome},
     restart::Restart,
     subject::is_left_out,
-    verdict::Verdict,
-    who_may_run_where::{Cell, Row},
+    tenants::merged,
+    verdict::{Circumstances, Verdict},
+    who_may_run_where::{Answer, Cell, Row},
 };

@@ -32,6 +32,40 @@ pub enum Outcome {
     NotAsked,
 }
 
+/// What `--accept` can name: what is intended, and does not count against a verdict.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Accepted {
+    /// The outcome of this name.
+    Misplaced,
+    /// The outcome of this name.
+    LeavesNodes,
+    /// With other settings, a namespace may use more nodes.
+    Opens,
+}
+
+impl Accepted {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Misplaced, Self::LeavesNodes, Self::Opens];
+
+    /// Returns its name, as `--accept` has it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Misplaced => "Misplaced",
+            Self::LeavesNodes => "LeavesNodes",
+            Self::Opens => "Opens",
+        }
+    }
+
+    /// Returns the outcome, if it is one.
+    pub const fn outcome(self) -> Option<Outcome> {
+        match self {
+            Self::Misplaced => Some(Outcome::Misplaced),
+            Self::LeavesNodes => Some(Outcome::LeavesNodes),
+            Self::Opens => None,
+        }
+    }
+}
+
 /// An outcome, and whether an entry with `enforcement: Warn` keeps it from happening. Real outcomes are ordered before
 /// those that only would be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -50,14 +84,30 @@ impl Outcome {
         self <= Self::CannotTell
     }
 
-    /// Returns whether `--accept` can name it.
-    pub fn can_be_accepted(self) -> bool {
-        matches!(self, Self::Misplaced | Self::LeavesNodes)
+    /// Returns how `--accept` names it, if it can.
+    pub const fn accepted(self) -> Option<Accepted> {
+        match self {
+            Self::Misplaced => Some(Accepted::Misplaced),
+            Self::LeavesNodes => Some(Accepted::LeavesNodes),
+            _ => None,
+        }
     }
 
     /// Returns whether it holds up a verdict: it is trouble, and not `accepted`.
     pub fn holds_up(self, accepted: &[Self]) -> bool {
-        self.is_trouble() && !(self.can_be_accepted() && accepted.contains(&self))
+        self.is_trouble() && !(self.accepted().is_some() && accepted.contains(&self))
+    }
+
+    /// Returns the place of an outcome among those that can get worse, the worst first.
+    const fn severity(self) -> usize {
+        match self {
+            Self::Refused => 0,
+            Self::CannotTell => 1,
+            Self::Waits => 2,
+            Self::LeavesNodes => 3,
+            Self::Misplaced => 4,
+            Self::Changed | Self::Unchanged | Self::NotAsked => 5,
+        }
     }
 
     /// What a list of such workloads is headed by.
@@ -163,7 +213,7 @@ impl Judged {
             };
             self.part == was.part
                 && !was.forecast.would_be
-                && match was.forecast.outcome.cmp(&self.forecast.outcome) {
+                && match was.forecast.outcome.severity().cmp(&self.forecast.outcome.severity()) {
                     Ordering::Less => was.forecast.holds_up(accepted),
                     Ordering::Equal => is_about_as_many(),
                     Ordering::Greater => false,
@@ -219,9 +269,11 @@ impl JudgedSubject<'_> {
         pairs.filter(|(judged, was)| judged.is_worse_than(was, accepted)).map(|(judged, _)| judged)
     }
 
-    /// Whether it gets worse, or something else becomes of it than with the old settings; without such, always.
+    /// Returns whether it gets worse, or something else becomes of it than with the old settings, or the same about other
+    /// nodes; without old settings, always.
     pub fn differs(&self, accepted: &[Outcome]) -> bool {
-        let is_other = self.was.as_ref().is_none_or(|was| was.forecast != self.judged.forecast);
+        let now = (self.judged.forecast, &self.judged.nodes);
+        let is_other = self.was.as_ref().is_none_or(|was| (was.forecast, &was.nodes) != now);
         is_other || self.worse(accepted).next().is_some()
     }
 }
@@ -245,6 +297,8 @@ mod tests {
     #[case::not_known((Outcome::NotAsked, false), (Outcome::CannotTell, false), true)]
     #[case::the_same((Outcome::Refused, false), (Outcome::Refused, false), false)]
     #[case::in_less_trouble((Outcome::Refused, false), (Outcome::Misplaced, false), false)]
+    #[case::no_longer_known((Outcome::Waits, false), (Outcome::CannotTell, false), true)]
+    #[case::known_again((Outcome::CannotTell, false), (Outcome::Waits, false), false)]
     #[case::only_would((Outcome::Unchanged, false), (Outcome::Refused, true), false)]
     #[case::in_no_trouble((Outcome::Unchanged, false), (Outcome::Changed, false), false)]
     fn worse_is_what_is_in_more_trouble(

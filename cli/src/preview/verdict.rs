@@ -1,13 +1,13 @@
-//! Whether the policy can be enforced now, in one sentence.
+//! Whether the policy can be enforced now, or whether other settings make anything worse: in one sentence.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::outcome::{Forecast, Outcome};
-use crate::lists::{counted, listed};
+use super::outcome::{Accepted, Forecast, Outcome};
+use crate::lists::{counted, listed, shortened};
 
-/// Whether the policy can be enforced now.
+/// Whether the policy can be enforced now; of a comparison, whether nothing gets worse.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Verdict {
@@ -15,7 +15,7 @@ pub struct Verdict {
     pub ready: bool,
     /// The same for people, with counts.
     pub text: String,
-    /// The lines below it: what does not happen, and what lets the policy be enforced.
+    /// The lines below it: what does not happen, what was not looked at, and what comes next.
     #[serde(skip)]
     pub notes: Vec<String>,
 }
@@ -23,60 +23,146 @@ pub struct Verdict {
 /// The first thing that people want to know of a policy that they are about to enforce.
 const NOTHING_IS_MOVED: &str = "Running Pods are neither moved nor stopped.";
 
+/// What speaks neither for nor against it.
+const NOT_LOOKED_AT: &str =
+    "Not looked at: topology spread, affinity between different workloads, and ports of the host.";
+
+/// At most this many names stand in a note.
+const NAMED: usize = 3;
+
+/// Something that was judged, with its kind: `Pod`, that of a workload, or none for the plain Pod of a namespace.
+type Judged<'k> = (&'k str, Forecast);
+
+/// What else a verdict depends on.
+#[derive(Clone, Debug, Default)]
+pub struct Circumstances {
+    /// What of the cluster is not known at all, such as `the Deployments could not be listed`.
+    pub lacking: Vec<String>,
+    /// Why nothing is fenced, if nothing is.
+    pub unfenced: Option<String>,
+    /// How many objects of custom kinds could not be evaluated.
+    pub unjudged: usize,
+    /// Whether something that is misplaced can be restarted.
+    pub can_restart: bool,
+}
+
+/// What differs between two sets of settings.
+#[derive(Clone, Debug, Default)]
+pub struct Difference {
+    /// How many namespaces may use more nodes, if that is not accepted.
+    pub openings: usize,
+    /// How many outcomes differ without being worse, or are accepted.
+    pub others: usize,
+    /// What was wrong before, and still is.
+    pub still_wrong: Vec<String>,
+    /// Whether something that is misplaced can be restarted.
+    pub can_restart: bool,
+}
+
 impl Verdict {
-    /// The verdict about everything that was judged, each with its kind: `Pod`, that of a workload, or none for the Pod of
-    /// a namespace that asks for nothing. `lacking` names what of the cluster is not known at all, such as
-    /// `the Deployments could not be listed`; `can_restart` says whether something that is misplaced can be restarted.
+    /// Returns the verdict about everything that was judged.
     pub fn new<'k>(
-        judged: impl IntoIterator<Item = (&'k str, Forecast)>,
-        lacking: &[String],
+        judged: impl IntoIterator<Item = Judged<'k>>,
+        circumstances: &Circumstances,
         accepted: &[Outcome],
-        can_restart: bool,
     ) -> Self {
-        let mut all: BTreeMap<Forecast, BTreeMap<Noun, usize>> = BTreeMap::new();
-        for (kind, forecast) in judged {
-            *all.entry(forecast).or_default().entry(Noun::new(kind, forecast.outcome)).or_default() += 1;
-        }
-        let real = all.keys().filter(|forecast| !forecast.would_be).map(|forecast| forecast.outcome);
+        let Circumstances { lacking, unfenced, unjudged, can_restart } = circumstances;
+        let all = Counts::new(judged);
+        let real = all.0.keys().filter(|forecast| !forecast.would_be).map(|forecast| forecast.outcome);
         let holding: Vec<Outcome> = real.filter(|outcome| outcome.holds_up(accepted)).collect();
         let ready = holding.is_empty() && lacking.is_empty();
-        let phrases = |would_be: bool| -> Vec<String> {
-            let all = all.iter().filter(|(forecast, _)| forecast.would_be == would_be);
-            all.filter_map(|(forecast, counts)| phrase(forecast.outcome, counts)).collect()
-        };
-        let is_asked_nothing = !all.is_empty() && all.keys().all(|it| it.outcome == Outcome::NotAsked);
-        let mut text = match (ready, [lacking, &phrases(false)].concat().join("; ").as_str()) {
-            (true, "") if is_asked_nothing => {
+        let mut phrases = [lacking.as_slice(), &all.phrases(false)].concat();
+        if *unjudged > 0 {
+            phrases.push(format!("{} of custom kinds could not be evaluated", counted(*unjudged, "object")));
+        }
+        let but = unfenced.iter().map(|why| format!("but nothing is fenced: {why}"));
+        let mut text = match (ready, phrases.join("; ")) {
+            (true, counts) if unfenced.is_some() => {
+                let all: Vec<String> = but.chain((!counts.is_empty()).then_some(counts)).collect();
+                format!("Ready to enforce, {}.", all.join("; "))
+            }
+            (true, counts) if counts.is_empty() && all.is_asked_nothing() => {
                 "Ready to enforce: nothing of this cluster is sent to the policy.".to_owned()
             }
-            (true, "") => "Ready to enforce: nothing changes.".to_owned(),
+            (true, counts) if counts.is_empty() => "Ready to enforce: nothing changes.".to_owned(),
             (true, counts) => format!("Ready to enforce: {counts}."),
             (false, counts) => format!("Not yet: {counts}."),
         };
-        let would_be = phrases(true).join("; ");
+        let would_be = all.phrases(true).join("; ");
         if !would_be.is_empty() {
             text += &format!(" If the entries that only warn were enforced: {would_be}.");
         }
-        let mut notes = vec![NOTHING_IS_MOVED.to_owned()];
+        let mut notes = vec![NOTHING_IS_MOVED.to_owned(), NOT_LOOKED_AT.to_owned()];
         if lacking.is_empty() {
-            notes.extend(way_on(&holding, can_restart));
+            let flags: Option<Vec<Accepted>> = holding.iter().map(|outcome| outcome.accepted()).collect();
+            notes.extend(flags.and_then(|flags| way_on(&flags, *can_restart)));
         }
+        Self { ready, text, notes }
+    }
+
+    /// Returns the verdict about what gets worse.
+    pub fn of_difference<'k>(worse: impl IntoIterator<Item = Judged<'k>>, difference: &Difference) -> Self {
+        let Difference { openings, others, still_wrong, can_restart } = difference;
+        let worse = Counts::new(worse);
+        let mut phrases = worse.phrases(false);
+        if *openings > 0 {
+            phrases.push(format!("{} may also use nodes of others", counted(*openings, "namespace")));
+        }
+        let ready = phrases.is_empty();
+        let mut text = if ready { "Nothing gets worse.".to_owned() } else { format!("Worse: {}.", phrases.join("; ")) };
+        text += &match others {
+            0 => String::new(),
+            1 => " Also, 1 outcome differs.".to_owned(),
+            others => format!(" Also, {others} outcomes differ."),
+        };
+        let mut notes = vec![NOTHING_IS_MOVED.to_owned()];
+        if !still_wrong.is_empty() {
+            let names = shortened(still_wrong, NAMED).unwrap_or_else(|| listed(still_wrong));
+            notes.push(format!("Wrong before, and still: {} ({names}).", still_wrong.len()));
+        }
+        let outcomes = worse.0.keys().map(|forecast| forecast.outcome.accepted());
+        let opens = (*openings > 0).then_some(Some(Accepted::Opens));
+        let flags: Option<Vec<Accepted>> = outcomes.chain(opens).collect();
+        notes.extend(flags.and_then(|flags| way_on(&flags, *can_restart)));
         Self { ready, text, notes }
     }
 }
 
-/// Returns which flag accepts the outcomes that hold a verdict up, if that is all that does, and what comes next.
-fn way_on(holding: &[Outcome], can_restart: bool) -> Option<String> {
-    if holding.is_empty() || !holding.iter().all(|outcome| outcome.can_be_accepted()) {
+/// Returns which flags accept what holds a verdict up, and what comes next.
+fn way_on(holding: &[Accepted], can_restart: bool) -> Option<String> {
+    if holding.is_empty() {
         return None;
     }
-    let flag = holding.iter().map(|outcome| format!("{outcome:?}")).collect::<Vec<_>>().join(",");
-    let next = match holding.contains(&Outcome::Misplaced) {
+    let flags = holding.iter().map(|accepted| accepted.name()).collect::<Vec<_>>().join(",");
+    let next = match holding.contains(&Accepted::Misplaced) {
         false => "enforce the policy",
         true if can_restart => "enforce the policy, and run what -o commands prints",
         true => "enforce the policy. No command can restart these workloads: -o commands says why",
     };
-    Some(format!("If this is intended, accept it with --accept {flag}, then {next}."))
+    Some(format!("If this is intended, accept it with --accept {flags}, then {next}."))
+}
+
+/// How many of what have each outcome, the worst first.
+struct Counts(BTreeMap<Forecast, BTreeMap<Noun, usize>>);
+
+impl Counts {
+    fn new<'k>(judged: impl IntoIterator<Item = Judged<'k>>) -> Self {
+        let mut all: BTreeMap<Forecast, BTreeMap<Noun, usize>> = BTreeMap::new();
+        for (kind, forecast) in judged {
+            *all.entry(forecast).or_default().entry(Noun::new(kind, forecast.outcome)).or_default() += 1;
+        }
+        Self(all)
+    }
+
+    /// Returns a phrase for each outcome, of those that would be or of those that are.
+    fn phrases(&self, would_be: bool) -> Vec<String> {
+        let all = self.0.iter().filter(|(forecast, _)| forecast.would_be == would_be);
+        all.filter_map(|(forecast, counts)| phrase(forecast.outcome, counts)).collect()
+    }
+
+    fn is_asked_nothing(&self) -> bool {
+        !self.0.is_empty() && self.0.keys().all(|it| it.outcome == Outcome::NotAsked)
+    }
 }
 
 /// What has an outcome, as people call it.
@@ -162,14 +248,15 @@ mod tests {
     ) {
         let judged = workloads.iter().copied().chain(namespaces.iter().map(|outcome| ("", *outcome)));
         let judged = judged.map(|(kind, outcome)| (kind, Forecast::real(outcome)));
-        let verdict = Verdict::new(judged, &[], &[], false);
+        let verdict = Verdict::new(judged, &Circumstances::default(), &[]);
         assert_eq!((verdict.text.as_str(), verdict.ready), (text, text.starts_with("Ready")));
     }
 
     #[test]
     fn what_is_accepted_holds_nothing_up() {
         let accepted = [Outcome::Misplaced, Outcome::Refused];
-        let verdict = |outcome| Verdict::new([("Deployment", Forecast::real(outcome))], &[], &accepted, false);
+        let verdict =
+            |outcome| Verdict::new([("Deployment", Forecast::real(outcome))], &Circumstances::default(), &accepted);
         assert!(verdict(Outcome::Misplaced).ready);
         assert!(!verdict(Outcome::Refused).ready);
     }
@@ -177,7 +264,7 @@ mod tests {
     #[test]
     fn what_only_would_be_is_counted_apart() {
         let would_be = Forecast { would_be: true, outcome: Outcome::Refused };
-        let verdict = Verdict::new([("Job", would_be)], &[], &[], false);
+        let verdict = Verdict::new([("Job", would_be)], &Circumstances::default(), &[]);
         assert!(verdict.ready && verdict.text.ends_with("enforced: 1 workload is refused."), "{}", verdict.text);
     }
 
@@ -204,16 +291,77 @@ mod tests {
         #[case] note: Option<&str>,
     ) {
         let judged = outcomes.iter().map(|outcome| ("DaemonSet", Forecast::real(*outcome)));
-        let verdict = Verdict::new(judged, &[], &[], can_restart);
-        let notes: Vec<&str> = [NOTHING_IS_MOVED].into_iter().chain(note).collect();
+        let verdict = Verdict::new(judged, &Circumstances { can_restart, ..Circumstances::default() }, &[]);
+        let notes: Vec<&str> = [NOTHING_IS_MOVED, NOT_LOOKED_AT].into_iter().chain(note).collect();
         assert_eq!(verdict.notes, notes);
     }
 
     #[test]
     fn what_is_lacking_is_named_first() {
-        let lacking = ["the Deployments could not be listed".to_owned()];
-        let verdict = Verdict::new([], &lacking, &[], false);
+        let lacking = vec!["the Deployments could not be listed".to_owned()];
+        let verdict = Verdict::new([], &Circumstances { lacking, ..Circumstances::default() }, &[]);
         assert_eq!(verdict.text, "Not yet: the Deployments could not be listed.");
         assert!(!verdict.ready);
+    }
+
+    #[rstest]
+    #[case::alone(&[], 0, "Ready to enforce, but nothing is fenced: no namespace has the label tenant.")]
+    #[case::with_counts(
+        &[Outcome::Changed],
+        0,
+        "Ready to enforce, but nothing is fenced: no namespace has the label tenant; 1 Pod changes."
+    )]
+    #[case::not_ready(&[Outcome::Refused], 0, "Not yet: 1 Pod is refused.")]
+    #[case::custom_kinds(
+        &[],
+        2,
+        "Ready to enforce, but nothing is fenced: no namespace has the label tenant; 2 objects of custom kinds could not be \
+         evaluated."
+    )]
+    fn that_nothing_is_fenced_is_said_first(#[case] outcomes: &[Outcome], #[case] unjudged: usize, #[case] text: &str) {
+        let judged = outcomes.iter().map(|outcome| ("Pod", Forecast::real(*outcome)));
+        let unfenced = Some("no namespace has the label tenant".to_owned());
+        let verdict = Verdict::new(judged, &Circumstances { unfenced, unjudged, ..Circumstances::default() }, &[]);
+        assert_eq!((verdict.text.as_str(), verdict.ready), (text, text.starts_with("Ready")));
+    }
+
+    #[rstest]
+    #[case::nothing(&[], 0, 0, "Nothing gets worse.", None)]
+    #[case::something_else(&[], 0, 2, "Nothing gets worse. Also, 2 outcomes differ.", None)]
+    #[case::refused(&[Outcome::Refused], 0, 1, "Worse: 1 workload is refused. Also, 1 outcome differs.", None)]
+    #[case::a_fence_opens(
+        &[],
+        1,
+        0,
+        "Worse: 1 namespace may also use nodes of others.",
+        Some("If this is intended, accept it with --accept Opens, then enforce the policy.")
+    )]
+    #[case::both(
+        &[Outcome::LeavesNodes],
+        2,
+        0,
+        "Worse: 1 DaemonSet leaves nodes; 2 namespaces may also use nodes of others.",
+        Some("If this is intended, accept it with --accept LeavesNodes,Opens, then enforce the policy.")
+    )]
+    fn a_comparison_says_what_gets_worse(
+        #[case] worse: &[Outcome],
+        #[case] openings: usize,
+        #[case] others: usize,
+        #[case] text: &str,
+        #[case] note: Option<&str>,
+    ) {
+        let worse = worse.iter().map(|outcome| ("DaemonSet", Forecast::real(*outcome)));
+        let verdict = Verdict::of_difference(worse, &Difference { openings, others, ..Difference::default() });
+        assert_eq!((verdict.text.as_str(), verdict.ready), (text, text.starts_with("Nothing")));
+        assert_eq!(verdict.notes.get(1).map(String::as_str), note);
+    }
+
+    #[test]
+    fn what_was_wrong_before_is_a_count() {
+        let still_wrong = ["a", "b", "c", "d"].map(|name| format!("Deployment {name} in blue")).to_vec();
+        let verdict = Verdict::of_difference([], &Difference { still_wrong, ..Difference::default() });
+        let expected =
+            "Wrong before, and still: 4 (Deployment a in blue, Deployment b in blue, Deployment c in blue and 1 more).";
+        assert!(verdict.notes.iter().any(|note| note == expected), "{:?}", verdict.notes);
     }
 }

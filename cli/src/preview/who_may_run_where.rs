@@ -31,8 +31,11 @@ pub struct Row {
     pub entry: Option<String>,
     /// What tells them from other namespaces of the entry: `tenant=blue`.
     pub tenant: Option<String>,
-    /// The node selector that holds; empty if there is none.
+    /// The node selector that holds; empty if there is none. Of several tenants, as it is written.
     pub selector: String,
+    /// The node selectors of the entry, as they are written.
+    #[serde(skip)]
+    pub written_selector: String,
     /// What is to be said of each pool.
     pub cells: Vec<Cell>,
     /// What becomes of a plain Pod, which asks for nothing.
@@ -45,15 +48,54 @@ pub struct Row {
     pub pods_there: usize,
     /// How many of their Pods run elsewhere.
     pub pods_elsewhere: usize,
+    /// The rows of the tenants for which it stands, each with nodes of its own; else none.
+    #[serde(skip)]
+    pub tenants: Vec<Self>,
+}
+
+/// Whether a pool accepts a plain Pod.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub enum Answer {
+    /// It does.
+    Yes,
+    /// It does not.
+    #[default]
+    No,
+    /// It does when the entries that only warn are enforced.
+    OnceEnforced,
+    /// It does until the entries that only warn are enforced.
+    UntilEnforced,
+    /// That could not be evaluated.
+    Unknown,
+}
+
+impl Answer {
+    /// Joins what holds now with what holds when all entries are enforced.
+    const fn new(now: bool, enforced: bool) -> Self {
+        match (now, enforced) {
+            (true, true) => Self::Yes,
+            (false, false) => Self::No,
+            (false, true) => Self::OnceEnforced,
+            (true, false) => Self::UntilEnforced,
+        }
+    }
+
+    /// Returns whether it accepts one now.
+    pub const fn is_yes_now(self) -> bool {
+        matches!(self, Self::Yes | Self::UntilEnforced)
+    }
+
+    /// Returns whether it accepts one when all entries are enforced.
+    pub const fn is_yes_once_enforced(self) -> bool {
+        matches!(self, Self::Yes | Self::OnceEnforced)
+    }
 }
 
 /// What namespaces have to do with a pool.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Cell {
-    /// Whether it takes a plain Pod.
-    pub takes: bool,
-    /// Whether it would, if all entries that only warn were enforced.
-    pub enforced: bool,
+    /// Whether it accepts a plain Pod.
+    pub answer: Answer,
     /// How many of their Pods run there.
     pub pods: usize,
 }
@@ -91,18 +133,20 @@ impl Row {
         let JudgedSubject { subject, creation, judged: Judged { forecast, why, .. }, .. } = plain_pod;
         let rules = round.rules(&subject.namespace);
         let (at, selector) = (rules.held().next(), rules.selector());
-        let takes = |pool: &Pool, created| {
-            let pod = constraints(created).filter(|_| forecast.outcome != Outcome::CannotTell);
-            pod.is_some_and(|pod| accepts(pools, pool, pod))
-        };
+        let takes = |pool: &Pool, created| constraints(created).is_some_and(|pod| accepts(pools, pool, pod));
         let enforced = creation.enforced.as_ref().unwrap_or(&creation.real);
-        let cell = |pool| Cell { takes: takes(pool, &creation.real), enforced: takes(pool, enforced), pods: 0 };
+        let answer = |pool| match forecast.outcome {
+            Outcome::CannotTell => Answer::Unknown,
+            _ => Answer::new(takes(pool, &creation.real), takes(pool, enforced)),
+        };
+        let written = at.iter().flat_map(|at| at.entry.required_node_selectors());
         Self {
             position: at.map_or(usize::MAX, |at| at.position),
             entry: at.map(|at| entry_name(at.entry)),
             tenant: rules.tenant().filter(|_| !selector.is_empty()),
             selector,
-            cells: pools.pools.iter().map(cell).collect(),
+            written_selector: written.map(|(_, text)| text.as_str()).collect::<Vec<_>>().join(","),
+            cells: pools.pools.iter().map(|pool| Cell { answer: answer(pool), pods: 0 }).collect(),
             forecast: *forecast,
             kept_away: match why {
                 Why::NotAsked(reason) if forecast.outcome == Outcome::NotAsked => Some(reason.clone()),
@@ -111,6 +155,7 @@ impl Row {
             namespaces: vec![],
             pods_there: 0,
             pods_elsewhere: 0,
+            tenants: vec![],
         }
     }
 
@@ -119,7 +164,7 @@ impl Row {
         match pool.and_then(|pool| self.cells.get_mut(pool)) {
             Some(cell) => {
                 cell.pods += 1;
-                *(if cell.takes { &mut self.pods_there } else { &mut self.pods_elsewhere }) += 1;
+                *(if cell.answer.is_yes_now() { &mut self.pods_there } else { &mut self.pods_elsewhere }) += 1;
             }
             None => self.pods_elsewhere += 1,
         }
@@ -134,15 +179,20 @@ impl Row {
         }
     }
 
-    /// Whether there is nothing to say about it but where its Pods run.
+    /// Returns whether its Pods run where they may, and new ones can, whether its entry is enforced or not.
+    pub fn has_no_trouble(&self) -> bool {
+        !self.forecast.outcome.is_trouble() && self.pods_elsewhere == 0
+    }
+
+    /// Returns whether there is nothing to say about it but where its Pods run.
     pub fn is_sound(&self) -> bool {
-        !self.forecast.outcome.is_trouble() && !self.forecast.would_be && self.pods_elsewhere == 0
+        self.has_no_trouble() && !self.forecast.would_be
     }
 
     /// Its cell of a pool, if its Pods are sent to the policy, and may run there.
     fn used(&self, pool: usize) -> Option<&Cell> {
         let is_asked = !self.forecast.is_real_trouble() && self.forecast.outcome != Outcome::NotAsked;
-        self.cells.get(pool).filter(|cell| is_asked && cell.takes)
+        self.cells.get(pool).filter(|cell| is_asked && cell.answer.is_yes_now())
     }
 }
 
@@ -169,12 +219,12 @@ pub fn advise_on_taints(
     let mut found: BTreeMap<(&str, &Option<String>, bool), Untainted> = BTreeMap::new();
     for (column, pool) in map.pools.iter().enumerate().filter(|(_, pool)| pool.taints.is_empty()) {
         let users: Vec<(&Row, &Cell)> = rows.iter().filter_map(|row| Some((row, row.used(column)?))).collect();
-        let tenants = users.iter().filter(|(_, cell)| cell.enforced);
+        let tenants = users.iter().filter(|(_, cell)| cell.answer.is_yes_once_enforced());
         let tenants = tenants.filter_map(|(row, _)| Some(((&row.selector, setting_naming(pool, row, round)?), *row)));
         let mut tenants = tenants.collect::<BTreeMap<_, _>>().into_iter();
         let (Some(((selector, setting), tenant)), None) = (tenants.next(), tenants.next()) else { continue };
         let others = users.iter().filter(|(row, _)| row.selector != *selector);
-        let is_warned_of = others.clone().all(|(_, cell)| !cell.enforced);
+        let is_warned_of = others.clone().all(|(_, cell)| !cell.answer.is_yes_once_enforced());
         let others: BTreeSet<String> = others.flat_map(|(row, _)| row.namespaces.clone()).collect();
         if others.is_empty() {
             continue;

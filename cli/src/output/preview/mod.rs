@@ -18,8 +18,8 @@ mod tests {
 
     use super::*;
     use crate::preview::{
-        Advice, Cause, CauseKind, Cell, Forecast, Namespace, Outcome, OutcomeEntry, Pool, Preview, Restart, Row,
-        Verdict, Workload,
+        Advice, Answer, Cause, CauseKind, Cell, Circumstances, Forecast, Namespace, Outcome, OutcomeEntry, Pool,
+        Preview, Restart, Row, Verdict, Workload, merged,
     };
 
     fn finding(outcome: Outcome, reason: Option<&str>) -> OutcomeEntry {
@@ -29,10 +29,15 @@ mod tests {
     /// `count` tenants, each with a pool, a namespace and a Deployment; the first has a Deployment that is refused, and the
     /// second one whose Pods move.
     fn tenants_of(count: usize) -> Preview {
+        tenants_with(count, &[Outcome::Refused, Outcome::Misplaced])
+    }
+
+    /// The same, with these outcomes of the first Deployments.
+    fn tenants_with(count: usize, outcomes: &[Outcome]) -> Preview {
         let mut preview = Preview::default();
         for index in 0..count {
             let tenant = format!("tenant-{index:03}");
-            let outcome = [Outcome::Refused, Outcome::Misplaced].get(index).copied().unwrap_or(Outcome::Changed);
+            let outcome = outcomes.get(index).copied().unwrap_or(Outcome::Changed);
             let nodes = vec![format!("node-{index}-a"), format!("node-{index}-b")];
             preview.workloads.push(Workload {
                 kind: "Deployment".to_owned(),
@@ -45,19 +50,21 @@ mod tests {
             });
             preview.namespaces.push(Namespace { name: tenant.clone(), finding: finding(Outcome::Changed, None) });
             let mut cells = vec![Cell::default(); count];
-            cells[index] = Cell { takes: true, enforced: true, pods: 0 };
+            cells[index] = Cell { answer: Answer::Yes, pods: 0 };
             cells[if outcome == Outcome::Misplaced { 0 } else { index }].pods = 2;
             preview.rows.push(Row {
                 position: 0,
                 entry: Some("the entry for tenant".to_owned()),
                 tenant: Some(format!("tenant={tenant}")),
                 selector: format!("pool={tenant}"),
+                written_selector: "pool=$(tenant)".to_owned(),
                 cells,
                 forecast: Forecast::real(Outcome::Changed),
                 kept_away: None,
                 namespaces: vec![tenant.clone()],
                 pods_there: if outcome == Outcome::Misplaced { 0 } else { 2 },
                 pods_elsewhere: if outcome == Outcome::Misplaced { 2 } else { 0 },
+                tenants: vec![],
             });
             preview.pools.push(Pool {
                 name: format!("pool={tenant}"),
@@ -67,9 +74,10 @@ mod tests {
                 node_pool: None,
             });
         }
+        preview.rows = merged(preview.rows);
         preview.advice.push(Advice {
             text: "Deployment web in tenant-000 asks for pool=other: change it, or the entry for tenant.".to_owned(),
-            cause: Cause { kind: CauseKind::Asks, namespace: Some("tenant-000".to_owned()), ..Cause::default() },
+            cause: Cause { kind: CauseKind::Requests, namespace: Some("tenant-000".to_owned()), ..Cause::default() },
         });
         preview.restarts.push(Restart {
             namespace: "tenant-001".to_owned(),
@@ -79,17 +87,17 @@ mod tests {
             obstacle: Some("the Deployment is paused".to_owned()),
             budgets: Some(vec![]),
         });
-        preview.remarks.push("There are no NodePools: Karpenter is taken to be absent.".to_owned());
+        preview.remarks.push("No NodePools found: assuming that Karpenter is not installed.".to_owned());
         let workloads = preview.workloads.iter().map(|it| (it.kind.as_str(), it.finding.forecast));
         let namespaces = preview.namespaces.iter().map(|it| ("", it.finding.forecast));
-        preview.verdict = Verdict::new(workloads.chain(namespaces), &[], &[], false);
+        preview.verdict = Verdict::new(workloads.chain(namespaces), &Circumstances::default(), &[]);
         preview
     }
 
     /// A comparison in which one Deployment is refused that was not.
     fn difference() -> Preview {
         let mut preview = tenants_of(1);
-        preview.compared = true;
+        preview.opens = Some(vec![]);
         preview.namespaces.clear();
         if let Some(workload) = preview.workloads.first_mut() {
             workload.finding.was = Some(Forecast::real(Outcome::Unchanged));
@@ -111,13 +119,40 @@ mod tests {
     fn three_hundred_tenants_read_as_well_as_three() {
         let (three, many) = (text(&tenants_of(3), 100, false), text(&tenants_of(300), 100, false));
         assert!(three.contains('│') && !many.contains('│'), "{many}");
-        assert!(many.lines().count() < 140, "{} lines", many.lines().count());
-        assert!(many.contains("more rows of the entry for tenant, all in order"), "{many}");
+        assert!(many.contains("299 tenants of the entry for tenant: each its own nodes"), "{many}");
+        assert!(many.lines().count() < 50, "{} lines", many.lines().count());
         let all = text(&tenants_of(300), 100, true);
         assert!(
             (0..300).all(|index| all.contains(&format!("tenant-{index:03}: Deployment web")) || index < 2),
             "{all}"
         );
+    }
+
+    #[rstest]
+    fn a_preview_without_trouble_fits_sixty_lines(#[values(3, 25, 300)] tenants: usize) {
+        let text = text(&tenants_with(tenants, &[]), 100, false);
+        assert!(text.lines().count() <= 60, "{text}");
+    }
+
+    #[test]
+    fn the_same_problem_of_many_is_told_once() {
+        let mut preview = tenants_with(30, &[Outcome::Refused; 30]);
+        let text = text(&preview, 200, false);
+        assert!(text.contains("30 namespaces: tenant-000, tenant-001, tenant-002 and 27 more"), "{text}");
+        assert_eq!(text.matches("pool=other</b>").count(), 1, "{text}");
+        preview.workloads.iter_mut().for_each(|workload| workload.namespace = "blue".to_owned());
+        let text = self::text(&preview, 200, false);
+        assert!(text.contains("30 workloads: Deployment web, Deployment web, Deployment web and 27 more"), "{text}");
+    }
+
+    #[test]
+    fn a_page_names_everybody_in_rows_of_many() -> anyhow::Result<()> {
+        let page = page(&tenants_of(300), &Origin::default())?;
+        assert!(
+            (0..300).all(|index| page.contains(&format!("<strong>tenant-{index:03}</strong>")) || index == 1),
+            "{page}"
+        );
+        Ok(())
     }
 
     #[test]

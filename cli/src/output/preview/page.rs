@@ -3,11 +3,11 @@
 use anyhow::Result;
 use jiff::Timestamp;
 use serde::Serialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::view::{ROWS, answer, counts, fit_in_a_table, nodes, note, pools_that_take, rows, sections};
+use super::view::{ROWS, answer, counts, fit_in_a_table, name, nodes, note, pools_that_accept, rows, sections};
 use crate::{
-    preview::{Preview, Row},
+    preview::{Cell, Preview, Row},
     template::render,
 };
 
@@ -33,44 +33,64 @@ impl Origin {
     }
 }
 
-/// The page.
+/// Writes the page.
 ///
 /// # Errors
 /// The template has a mistake, and no test has found that.
 pub fn page(preview: &Preview, origin: &Origin) -> Result<String> {
     let (shown, more) = rows(preview, ROWS);
-    let row = |row: &&Row| {
-        json!({
-            "row": row,
-            "name": row.name(),
-            "note": note(row),
-            "is_trouble": row.forecast.is_real_trouble(),
-            "answers": row.cells.iter().map(answer).collect::<Vec<_>>(),
-            "pools": pools_that_take(row, &preview.pools),
-        })
-    };
     let pools = preview.pools.iter().map(|pool| {
         let taints: Vec<_> = pool.taints.iter().map(|taint| pieces(taint)).collect();
         json!({ "name": pool.name, "pieces": pieces(&pool.name), "taints": taints, "nodes": nodes(pool) })
     });
+    let (loud, quiet): (Vec<_>, Vec<_>) =
+        sections(preview).into_iter().partition(|section| preview.is_comparison() || section.is_trouble);
     let data = json!({
         "origin": origin,
         "verdict": preview.verdict,
         "notes": preview.verdict.notes,
+        "still_wrong": preview.still_wrong,
         "advice": preview.advice,
         "remarks": preview.remarks,
-        "compared": preview.compared,
+        "compared": preview.is_comparison(),
         "is_matrix": fit_in_a_table(&preview.pools),
         "pools": pools.collect::<Vec<_>>(),
-        "rows": shown.iter().map(row).collect::<Vec<_>>(),
-        "more": more.iter().map(row).collect::<Vec<_>>(),
-        "sections": sections(preview),
+        "rows": shown.iter().map(|shown| row(shown, preview)).collect::<Vec<_>>(),
+        "more": more.iter().map(|more| row(more, preview)).collect::<Vec<_>>(),
+        "sections": loud,
+        "quiet": quiet,
         "counts": counts(preview),
     });
     render("page.html", TEMPLATE, data)
 }
 
+/// Returns what the template needs of a row; of one that stands for several tenants, also of each.
+fn row(row: &Row, preview: &Preview) -> Value {
+    let tenants = row.tenants.iter().map(|tenant| {
+        json!({
+            "name": tenant.name(),
+            "namespaces": tenant.namespaces,
+            "pools": pools_that_accept(tenant, &preview.pools),
+            "pods": tenant.pods_there,
+        })
+    });
+    json!({
+        "row": row,
+        "name": name(row),
+        "note": note(row),
+        "selector": pieces(&row.selector),
+        "is_trouble": row.forecast.is_real_trouble(),
+        "cells": row.cells.iter().map(cell).collect::<Vec<_>>(),
+        "pools": pools_that_accept(row, &preview.pools),
+        "tenants": tenants.collect::<Vec<_>>(),
+    })
+}
+
+fn cell(cell: &Cell) -> Value {
+    json!({ "answer": answer(cell), "is_yes": cell.answer.is_yes_now(), "pods": cell.pods })
+}
+
 /// Breaks only where people would break a label or a taint.
 fn pieces(text: &str) -> Vec<&str> {
-    text.split_inclusive(['=', ':', '/', '-', ' ']).collect()
+    text.split_inclusive(['=', ':', '/', '-', ',', ' ']).collect()
 }

@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 
 use comfy_table::{ColumnConstraint::LowerBoundary, ContentArrangement, Table, Width, presets::UTF8_FULL_CONDENSED};
 
-use super::view::{Group, ROWS, Section, answer, counts, fit_in_a_table, nodes, note, pools_that_take, rows, sections};
+use super::view::{
+    Group, NAMED, ROWS, Section, answer, counts, cut, fit_in_a_table, name, nodes, note, pools_that_accept, rows,
+    sections, short_sections,
+};
 use crate::{
     lists::{counted, shortened},
     preview::{OutcomeEntry, Pool, Preview, Row},
@@ -13,16 +16,14 @@ use crate::{
 
 /// Where the text beside an outcome begins.
 const INDENT: usize = 16;
-/// At most this many namespaces are shown; the others are counted.
-const NAMESPACES: usize = 20;
-/// At most this many nodes, pools or namespaces are named.
-const NAMED: usize = 6;
-/// At most this many namespaces are named in a row of the table.
-const NAMED_IN_TABLE: usize = 4;
+/// At most this many sections are shown; the others are counted.
+const SECTIONS: usize = 12;
+/// More namespaces in which something is changed, and nothing is wrong, are one line.
+const QUIET: usize = 6;
 /// Beside the text of a cell, and its border.
 const PADDING: usize = 3;
 
-/// A preview for a terminal of `width` columns. `verbose` shows everything, however long.
+/// Writes a preview for a terminal of `width` columns. `verbose` shows everything, however long.
 pub fn text(preview: &Preview, width: usize, verbose: bool) -> String {
     let mut page = Page { width, verbose, lines: vec![] };
     page.wrapped("", &preview.verdict.text, 0);
@@ -30,6 +31,9 @@ pub fn text(preview: &Preview, width: usize, verbose: bool) -> String {
     page.list("What to do", preview.advice.iter().map(|advice| &advice.text));
     page.rows(preview);
     page.workloads(preview);
+    if verbose {
+        page.list("Wrong before, and still", &preview.still_wrong);
+    }
     page.list("Also", &preview.remarks);
     page.lines.join("\n") + "\n"
 }
@@ -72,15 +76,17 @@ impl Page {
     }
 
     fn rows(&mut self, preview: &Preview) {
-        if preview.rows.is_empty() || preview.compared {
+        if preview.rows.is_empty() || preview.is_comparison() {
             return;
         }
-        self.heading("Who may run where (a new Pod that asks for nothing):");
+        self.heading("Who may run where (a new Pod that requests nothing):");
         let (shown, more) = rows(preview, if self.verbose { usize::MAX } else { ROWS });
-        match table(&preview.pools, &shown, self.width) {
+        let (single, merged): (Vec<&Row>, Vec<&Row>) = shown.into_iter().partition(|row| row.tenants.is_empty());
+        match table(&preview.pools, &single, self.width) {
             Some(lines) => self.lines.extend(lines),
-            None => shown.iter().for_each(|row| self.row(row, &preview.pools)),
+            None => single.iter().for_each(|row| self.row(row, &preview.pools)),
         }
+        merged.iter().for_each(|row| self.row(row, &preview.pools));
         let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
         for row in more {
             *counts.entry(row.entry.as_deref().unwrap_or("no entry")).or_default() += 1;
@@ -96,9 +102,13 @@ impl Page {
         if !row.selector.is_empty() {
             self.beside("  selector", &row.selector);
         }
-        let pools = pools_that_take(row, pools);
-        let pools = if pools.is_empty() { "nowhere".to_owned() } else { self.names(&pools) };
-        self.beside("  new Pods", &note(row).filter(|_| !row.forecast.would_be).unwrap_or(pools));
+        if row.tenants.is_empty() {
+            let pools = pools_that_accept(row, pools);
+            let pools = if pools.is_empty() { "nowhere".to_owned() } else { self.names(&pools) };
+            self.beside("  new Pods", &note(row).filter(|_| !row.forecast.would_be).unwrap_or(pools));
+        } else {
+            self.beside("  namespaces", &self.names(&row.namespaces));
+        }
         match (row.pods_there, row.pods_elsewhere) {
             (0, 0) => {}
             (there, 0) => self.beside("  Pods now", &format!("{there} there")),
@@ -107,35 +117,45 @@ impl Page {
     }
 
     fn workloads(&mut self, preview: &Preview) {
+        let all = if self.verbose { sections(preview) } else { short_sections(preview) };
         let (shown, quiet): (Vec<_>, Vec<_>) =
-            sections(preview).into_iter().partition(|section| preview.compared || section.is_trouble);
-        let limit = if self.verbose || preview.compared { usize::MAX } else { NAMESPACES };
+            all.into_iter().partition(|section| preview.is_comparison() || section.is_trouble);
+        let limit = if self.verbose { usize::MAX } else { SECTIONS };
         for section in shown.iter().take(limit) {
-            self.heading(&format!("Namespace {}", section.namespace));
+            self.heading(&section.heading);
             section.groups.iter().for_each(|group| self.group(group));
         }
-        self.cut(shown.len().saturating_sub(limit));
-        if preview.compared {
+        let more = shown.len().saturating_sub(limit);
+        if more > 0 {
+            self.heading(&format!("… and {}; --verbose shows all", counted(more, "more section")));
+        }
+        if preview.is_comparison() {
             if shown.is_empty() {
                 self.heading("Compared with the old settings, no outcome changes.");
             }
             return;
         }
-        if !quiet.is_empty() {
-            self.heading("Changed, and not moved by the policy:");
-        }
-        for Section { namespace, groups, .. } in quiet.iter().take(limit) {
-            let would_be = |group: &Group<'_>| if group.finding.forecast.would_be { " (would be)" } else { "" };
-            let names: Vec<_> = groups.iter().map(|group| format!("{}{}", group.names, would_be(group))).collect();
-            self.wrapped("  ", &format!("- {namespace}: {}", names.join("; ")), 4);
-        }
-        self.cut(quiet.len().saturating_sub(limit));
+        self.quiet(&quiet);
         counts(preview).iter().for_each(|line| self.heading(line));
     }
 
-    fn cut(&mut self, more: usize) {
-        if more > 0 {
-            self.heading(&format!("… and {}; --verbose shows all", counted(more, "more namespace")));
+    /// Writes what is changed where nothing is wrong.
+    fn quiet(&mut self, sections: &[Section<'_>]) {
+        const HEADING: &str = "Changed, and not moved by the policy:";
+        let namespaces: usize = sections.iter().map(|section| section.namespaces).sum();
+        if namespaces == 0 {
+            return;
+        }
+        if namespaces > QUIET && !self.verbose {
+            let workloads: usize = sections.iter().flat_map(|section| &section.groups).map(|group| group.count).sum();
+            let (workloads, namespaces) = (counted(workloads, "workload"), counted(namespaces, "namespace"));
+            return self.heading(&format!("{HEADING} {workloads} in {namespaces}; --verbose lists them."));
+        }
+        self.heading(HEADING);
+        for Section { heading, groups, .. } in sections {
+            let would_be = |group: &Group<'_>| if group.finding.forecast.would_be { " (would be)" } else { "" };
+            let names: Vec<_> = groups.iter().map(|group| format!("{}{}", group.names, would_be(group))).collect();
+            self.wrapped("  ", &format!("- {heading}: {}", names.join("; ")), 4);
         }
     }
 
@@ -150,14 +170,13 @@ impl Page {
             (None, false) => {}
         }
         if !group.nodes.is_empty() {
-            let (nodes, pods) = (self.names(group.nodes), counted(group.pods, "Pod"));
-            self.beside("", &format!("nodes: {nodes}; {pods} there now"));
+            let nodes: Vec<String> = group.nodes.iter().map(ToString::to_string).collect();
+            self.beside("", &format!("nodes: {}; {} there now", self.names(&nodes), counted(group.pods, "Pod")));
         }
     }
 
     fn names(&self, names: &[String]) -> String {
-        let short = shortened(names, NAMED).filter(|_| !self.verbose);
-        short.unwrap_or_else(|| names.join(", "))
+        if self.verbose { names.join(", ") } else { cut(names) }
     }
 }
 
@@ -193,7 +212,7 @@ fn column_heading(pool: &Pool) -> String {
 }
 
 fn table_row(row: &Row) -> Vec<String> {
-    let names = shortened(&row.namespaces, NAMED_IN_TABLE).unwrap_or_else(|| row.namespaces.join(", "));
+    let names = shortened(&row.namespaces, NAMED).unwrap_or_else(|| row.namespaces.join(", "));
     let note = note(row).map(|note| format!("\n(new Pods {note})")).unwrap_or_default();
     let cells = row.cells.iter().map(|cell| match cell.pods {
         0 => answer(cell).to_owned(),
@@ -204,8 +223,8 @@ fn table_row(row: &Row) -> Vec<String> {
 
 /// `tenant=blue: a, b and c`
 fn heading(row: &Row, namespaces: &str) -> String {
-    match row.namespaces.as_slice() {
-        [_] => row.name().to_owned(),
-        _ => format!("{}: {namespaces}", row.name()),
+    if row.namespaces.len() == 1 || !row.tenants.is_empty() {
+        return name(row);
     }
+    format!("{}: {namespaces}", name(row))
 }
