@@ -116,7 +116,7 @@ fn bind_pod(review: &mut Review<'_>, settings: &Settings) -> Result<(), Rejectio
     let severity = bindings::severity(&alternatives);
     let mut rules = None;
     if let Some(last) = alternatives.last() {
-        let read = BindingRules::new(&alternatives, &review.request.user);
+        let read = BindingRules::new(&alternatives, last, &review.request.user);
         rules = last.answer(read, severity, &mut review.decision)?;
     }
     let propagations = Propagations::of(settings)?;

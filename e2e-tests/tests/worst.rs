@@ -420,6 +420,26 @@ fn long_terms(count: usize, key: fn(usize) -> String) -> Value {
     required(list(count, |at| json!({"matchExpressions": [{"key": key(at), "operator": "Exists"}]})))
 }
 
+/// The Binding of a Pod to a node that no entry accepts, where so many entries are for some Pods, and the Namespace has an
+/// annotation.
+fn beside_entries_for_some_pods(count: usize, rest: Value) -> Worst {
+    let entries = list(count, |at| with(json!({"name": "team-a", "podSelector": format!("app-{at}")}), rest.clone()));
+    let settings = json!({"placement": {"onBindings": "Verify", "namespaces": entries}});
+    annotated(settings, request("binding"), words(1_000, ",", |at| format!("k!=v{at:x}")))
+        .finding("Node", node(json!({"labels": {"pool": "b"}})))
+}
+
+/// Entries for some Pods, and one for the others, each of which forbids the last of 160 taints.
+fn entries_that_forbid(count: usize) -> Value {
+    let forbidden = json!([{"key": "dedicated.example.com/z159", "operator": "Exists"}]);
+    let all = json!({"name": "team-a", "forbiddenTolerations": forbidden});
+    list(count, |at| if at == count - 1 { all.clone() } else { with(all.clone(), json!({"podSelector": format!("app-{at}")})) })
+}
+
+fn bound_by_a_user() -> Value {
+    with(request("binding"), json!({"userInfo": {"username": "ada"}}))
+}
+
 #[rstest]
 // Who may annotate one Namespace.
 #[case::empty_tolerations_and_two_annotations(|| Worst::new(honor(), pod(tolerations(empty(300_000)))).finding("Namespace", tolerant()))]
@@ -781,6 +801,16 @@ fn long_terms(count: usize, key: fn(usize) -> String) -> Value {
     let spec = tolerations(list(1_000, |at| json!({"operator": "Equal", "value": format!("{}{at:04}", "v".repeat(58) + "w")})));
     Worst::new(entry(json!({"forbiddenTolerations": forbidden})), pod(spec))
 })]
+#[case::tolerations_of_every_key_and_value_that_none_forbidden_overlaps(|| {
+    let forbidden = list(1_000, |at| json!({"key": differing_last(at), "operator": "Exists", "effect": "NoExecute"}));
+    let spec = tolerations(list(1_000, |at| json!({"operator": "Exists", "effect": "NoSchedule", "tolerationSeconds": at})));
+    Worst::new(entry(json!({"forbiddenTolerations": forbidden})), pod(spec))
+})]
+#[case::tolerations_of_every_key_at_an_update(|| {
+    let forbidden = list(1_000, |at| json!({"key": differing_last(at), "operator": "Equal", "value": format!("{}{at:04}", "v".repeat(59))}));
+    let spec = |letter: &str| tolerations(list(1_000, |at| json!({"operator": "Equal", "value": format!("{}{at:04}", "v".repeat(58) + letter)})));
+    Worst::new(entry(json!({"forbiddenTolerations": forbidden})), update(spec("w"), spec("x")))
+})]
 #[case::tolerations_that_differ_in_seconds_beside_a_thousand_defaults(|| {
     let defaults = list(990, |at| json!({"key": differing_last(at), "operator": "Exists"}));
     let spec = of_one_key(10, |at| json!({"operator": "Exists", "effect": "NoExecute", "tolerationSeconds": at}));
@@ -804,14 +834,38 @@ fn long_terms(count: usize, key: fn(usize) -> String) -> Value {
     let labels = json!({"object": {"metadata": {"labels": map(70_000, "app", "")}}});
     Worst::new(placement(json!({"namespaces": entries})), with(pod(json!({})), labels))
 })]
-#[case::a_binding_beside_twenty_entries_for_some_pods_and_an_annotation(|| {
-    let entries = list(20, |at| json!({"name": "team-a", "podSelector": format!("app-{at}"), "requiredNodeSelector": "pool=a"}));
+#[case::a_binding_beside_twenty_entries_for_some_pods_and_an_annotation(|| beside_entries_for_some_pods(20, json!({"requiredNodeSelector": "pool=a"})))]
+#[case::a_binding_beside_a_thousand_entries_for_some_pods_and_an_annotation(|| {
+    beside_entries_for_some_pods(1_000, json!({"requiredNodeSelector": "pool=a"}))
+})]
+#[case::a_binding_beside_a_thousand_entries_that_refer_to_one_of_many_labels(|| {
+    let entries = list(1_000, |at| json!({"name": "team-a", "podSelector": format!("app-{at}"), "requiredNodeSelector": "pool=$(z0)"}));
     let settings = json!({"placement": {"onBindings": "Verify", "namespaces": entries}});
-    annotated(settings, request("binding"), words(1_000, ",", |at| format!("k!=v{at:x}"))).finding("Node", node(json!({"labels": {"pool": "b"}})))
+    Worst::new(settings, request("binding"))
+        .finding("Namespace", namespace(json!({"labels": labelled(150_000)})))
+        .finding("Node", node(json!({"labels": {"pool": "b"}})))
+})]
+#[case::a_user_binds_beside_a_thousand_entries_for_some_pods_and_two_annotations(|| {
+    let settings = json!({"placement": {"onBindings": "Verify", "onTolerationAnnotations": "Honor", "namespaces": entries_that_forbid(1_000)}});
+    Worst::new(settings, bound_by_a_user()).finding("Namespace", tolerant()).finding("Node", tainted(1_000))
+})]
+#[case::a_user_binds_beside_a_hundred_entries_for_some_pods_and_two_annotations(|| {
+    let settings = json!({"placement": {"onBindings": "Verify", "onTolerationAnnotations": "Honor", "namespaces": entries_that_forbid(100)}});
+    Worst::new(settings, bound_by_a_user()).finding("Namespace", tolerant()).finding("Node", tainted(300))
+})]
+#[case::a_user_binds_beside_a_thousand_entries_that_forbid_the_last_taint(|| {
+    Worst::new(placement(json!({"onBindings": "Verify", "namespaces": entries_that_forbid(1_000)})), bound_by_a_user()).finding("Node", tainted(160))
 })]
 #[case::expressions_and_a_thousand_forbidden_labels(|| {
     let forbidden = list(1_000, |at| json!(differing_last(at)));
     Worst::new(entry(json!({"forbiddenNodeLabels": forbidden})), pod(long_terms(1_000, |at| differing_last(at + 1_000))))
+})]
+#[case::expressions_on_a_forbidden_label_beside_many_that_the_entry_requires(|| {
+    let value = |at: usize| format!("{}{at:04}", "v".repeat(59));
+    let required_ = words(1_000, ",", |at| format!("k notin ({})", value(at)));
+    let expressions = list(4_900, |at| json!({"key": "k", "operator": "NotIn", "values": [value(999 - at % 1_000)]}));
+    let settings = entry(json!({"requiredNodeSelector": required_, "forbiddenNodeLabels": ["k"]}));
+    Worst::new(settings, pod(required(json!([{"matchExpressions": expressions}]))))
 })]
 #[case::pairs_and_a_thousand_forbidden_labels_that_the_entry_requires(|| {
     let forbidden = list(1_000, |at| json!(format!("k{at}")));

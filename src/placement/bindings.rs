@@ -7,65 +7,95 @@ use super::toleration_rules::{Objection, TolerationRules};
 use crate::cluster::{ALLOCATABLE, FieldMasks, LABELS, Node, NodeLookup, NodeName, TAINTS};
 use crate::decision::{Cause, CauseKind, Rejection};
 use crate::json::{RawObject, ReadError, Within};
+use crate::limits::MOST_COMPARISONS;
 use crate::message::quote;
 use crate::object_meta::ObjectName;
 use crate::request::User;
 use crate::toleration::{EQUAL, NO_EXECUTE, NO_SCHEDULE, Taint, Toleration, is_extended};
 
-/// What the node of a Binding is held to: the rules of each entry that may hold for its Pod, whose labels a Binding does
-/// not show.
+/// The rules for a Binding. It does not show the labels of its Pod, so there are the rules of each entry that may apply.
 #[derive(Debug)]
 pub struct BindingRules<'s> {
-    /// The last is that of the entry for all Pods. One that can't be read is not met.
+    /// The rules of each entry. The last is the one for all Pods. An `Err` accepts no node.
     alternatives: Vec<Result<Rules<'s>, Rejection>>,
+    /// What annotations say, whichever entry applies.
+    annotated: Rules<'s>,
+}
+
+/// The node of a Binding.
+struct Target<'n> {
+    node: &'n Node<'n>,
+    /// The lasting taints of the node, each with the narrowest toleration of it; or that there are too many.
+    taints: Result<Vec<(&'n Taint, Toleration)>, String>,
+    /// Whether the node meets what annotations require.
+    annotated: Result<(), Rejection>,
+    /// The beginning of messages.
+    cannot: String,
+    /// The comparisons that were made so far.
+    comparisons: usize,
 }
 
 impl<'s> BindingRules<'s> {
-    /// Returns the rules for the Binding of a Pod by `user`.
+    /// Returns the rules for the Binding of a Pod by `user`, to which one of `alternatives` applies.
     ///
     /// # Errors
-    /// No rules can be read: why the last can't; or the settings have a mistake.
-    pub fn new(alternatives: &[MatchedEntry<'s>], user: &User) -> Result<Self, Rejection> {
-        let (mut all, mut is_any_met) = (Vec::new(), false);
+    /// The rejection of the last entry, if the rules of no entry can be read; or an annotation is malformed, or the
+    /// settings have a mistake.
+    pub fn new(alternatives: &[MatchedEntry<'s>], last: &MatchedEntry<'s>, user: &User) -> Result<Self, Rejection> {
+        let (mut all, mut is_any_read) = (Vec::new(), false);
         for matched in alternatives {
             let rules = Rules::for_request(matched, Some(user), Mode::Binding);
             match rules {
                 Err(rejection) if !rejection.is_forbidden() => return Err(rejection),
                 rules => {
-                    is_any_met |= rules.is_ok();
+                    is_any_read |= rules.is_ok();
                     all.push(rules);
                 }
             }
         }
         match all.pop() {
-            Some(Err(rejection)) if !is_any_met => return Err(rejection),
+            Some(Err(rejection)) if !is_any_read => return Err(rejection),
             last => all.extend(last),
         }
-        Ok(Self { alternatives: all })
+        Ok(Self { alternatives: all, annotated: Rules::for_request(last, Some(user), Mode::BindingByAnnotations)? })
     }
 
-    /// Returns the fields that are needed of the node; none, if any node will do for some entry.
+    /// Returns the fields of the node that are needed. There are none if some entry accepts every node.
     pub fn field_masks(&self) -> FieldMasks {
         let mut masks = FieldMasks::new();
         for rules in self.alternatives.iter().flatten() {
-            let own = field_masks(rules);
-            if own.is_empty() {
-                return own;
+            let mut of_entry = field_masks(rules);
+            of_entry.extend(field_masks(&self.annotated));
+            if of_entry.is_empty() {
+                return of_entry;
             }
-            masks.extend(own);
+            if rules.tolerations.tolerate_extended_resources && of_entry.contains(TAINTS) {
+                of_entry.insert(ALLOCATABLE.to_owned());
+            }
+            masks.extend(of_entry);
         }
         masks
     }
 
-    /// Rejects the Binding of a Pod to a node that no entry lets it use.
+    /// Rejects the Binding of a Pod to a node that no entry accepts.
     ///
     /// # Errors
-    /// Why the last entry does not; or the node could not be read.
+    /// The rejection of the last entry; or the node could not be read.
     pub fn validate(&self, node: &NodeLookup<'_>, target: &NodeName, pod: &ObjectName) -> Result<(), Rejection> {
+        if self.field_masks().is_empty() {
+            return Ok(());
+        }
+        let target = quote(target.as_str());
+        let Some(node) = node.required_by(&format!("{pod} is bound to node {target}"))? else { return Ok(()) };
+        let cannot = format!("{pod} can't be bound to node {target}:");
+        let annotated = self.annotated.nodes.required.validate_node(node, &cannot, REMEDY);
+        let with_narrowest = |taint| (taint, narrowest_toleration(taint));
+        let taints = node.lasting_taints().map(|taints| taints.map(with_narrowest).collect());
+        let mut target = Target { node, taints, annotated, cannot, comparisons: 0 };
         let mut verdict = Ok(());
         for rules in &self.alternatives {
             verdict = match rules {
-                Ok(rules) => validate(rules, node, target, pod),
+                Ok(rules) => self.validate_target(rules, &mut target),
                 Err(unreadable) => Err(unreadable.clone()),
             };
             if verdict.is_ok() {
@@ -74,9 +104,43 @@ impl<'s> BindingRules<'s> {
         }
         verdict
     }
+
+    /// Rejects the Binding to a node that the entry with these `rules` does not accept.
+    fn validate_target(&self, rules: &Rules<'_>, target: &mut Target<'_>) -> Result<(), Rejection> {
+        let Target { node, taints, annotated, cannot, comparisons } = target;
+        rules.nodes.required.validate_node(node, cannot, REMEDY)?;
+        annotated.clone()?;
+        let lists = [&rules.tolerations, &self.annotated.tolerations];
+        if !lists.iter().any(|own| own.validates_anything()) {
+            return Ok(());
+        }
+        let limit = |problem: &str| {
+            let explanation = format!("{cannot} it {problem}; remove some, or bind it to another node");
+            Rejection::forbidden(CauseKind::Limit, explanation)
+        };
+        let taints = taints.as_ref().map_err(|problem| limit(problem))?;
+        *comparisons += taints.len() * lists.iter().map(|own| own.comparisons()).sum::<usize>();
+        if *comparisons > MOST_COMPARISONS {
+            return Err(limit(&format!("has so many taints that more than {MOST_COMPARISONS} comparisons are needed")));
+        }
+        for (taint, narrowest) in taints {
+            if rules.tolerations.defaults_of_settings.tolerates(taint)
+                || is_for_resource(taint, node, &rules.tolerations)
+            {
+                continue;
+            }
+            if let Some(objection) = lists.iter().find_map(|own| own.objection_to(narrowest)) {
+                return Err(untolerable(taint, objection, cannot, rules.nodes.required.namespace)?);
+            }
+        }
+        Ok(())
+    }
 }
 
-/// Returns how the rejection of a Binding is answered: it is only reported, if one of the entries that may hold is not
+/// What to do about a node that lacks a label.
+const REMEDY: &str = "recreate the Pod if the demand is newer than it";
+
+/// Returns how the rejection of a Binding is answered: it is only reported if one of the entries that may apply is not
 /// enforced.
 pub fn severity(alternatives: &[MatchedEntry<'_>]) -> Severity {
     let is_reported = alternatives.iter().any(|matched| matched.severity() == Severity::WouldBe);
@@ -90,75 +154,54 @@ fn field_masks(rules: &Rules<'_>) -> FieldMasks {
     }
     if rules.tolerations.validates_anything() {
         masks.insert(TAINTS.to_owned());
-        if rules.tolerations.tolerate_extended_resources {
-            masks.insert(ALLOCATABLE.to_owned());
-        }
     }
     masks
 }
 
-/// Rejects the Binding of a Pod to a node that the namespace must not use.
+/// Rejects the Binding to a node with a taint that no Pod of the namespace may tolerate.
 ///
 /// # Errors
-/// What the node lacks; or that it could not be read.
-fn validate(rules: &Rules<'_>, node: &NodeLookup<'_>, target: &NodeName, pod: &ObjectName) -> Result<(), Rejection> {
-    if field_masks(rules).is_empty() {
-        return Ok(());
-    }
-    let target = quote(target.as_str());
-    let Some(node) = node.required_by(&format!("{pod} is bound to node {target}"))? else { return Ok(()) };
-    let cannot = format!("{pod} can't be bound to node {target}:");
-    rules.nodes.required.validate_node(node, &cannot, "recreate the Pod if the demand is newer than it")?;
-    if !rules.tolerations.validates_anything() {
-        return Ok(());
-    }
-    let taints = node.lasting_taints().map_err(|problem| {
-        let explanation = format!("{cannot} it {problem}; remove some, or bind it to another node");
-        Rejection::forbidden(CauseKind::Limit, explanation)
-    })?;
-    for taint in taints {
-        let Some(Objection { list, forbidding }) = objection_to(taint, node, &rules.tolerations) else { continue };
-        list.reject_unresolved()?;
-        let verb = if forbidding.is_some() { "forbids" } else { "does not allow" };
-        let (namespace, source) = (quote(rules.nodes.required.namespace), list.source);
-        let explanation = format!(
-            "{cannot} it has a taint that no Pod of namespace {namespace} may tolerate, since {source} {verb} it; bind \
-             it to another node"
-        );
-        let cause = Cause {
-            taint: Some(taint.to_string()),
-            detail: Some(Node::taint_as_text(taint)),
-            ..Cause::at(CauseKind::NodeName, source)
-        };
-        return Err(Rejection::forbidden(cause, explanation));
-    }
-    Ok(())
+/// The list has a reference that could not be resolved.
+fn untolerable(
+    taint: &Taint,
+    Objection { list, forbidding }: Objection<'_>,
+    cannot: &str,
+    namespace: &str,
+) -> Result<Rejection, Rejection> {
+    list.reject_unresolved()?;
+    let source = list.source;
+    let verb = if forbidding.is_some() { "forbids" } else { "does not allow" };
+    let explanation = format!(
+        "{cannot} it has a taint that no Pod of namespace {} may tolerate, since {source} {verb} it; bind it to another \
+         node",
+        quote(namespace)
+    );
+    let cause = Cause {
+        taint: Some(taint.to_string()),
+        detail: Some(Node::taint_as_text(taint)),
+        ..Cause::at(CauseKind::NodeName, source)
+    };
+    Ok(Rejection::forbidden(cause, explanation))
 }
 
-/// Returns why no Pod of the namespace may tolerate `taint` of `node`, or nothing if one may.
-fn objection_to<'r>(taint: &Taint, node: &Node<'_>, rules: &'r TolerationRules<'_>) -> Option<Objection<'r>> {
-    if rules.defaults_of_settings.tolerates(taint) || is_for_resource(taint, node, rules) {
-        return None;
-    }
-    // The narrowest toleration of this taint. Its seconds are the fewest, so that no whitelist refuses it for them.
-    let seconds = (taint.effect == NO_EXECUTE).then_some(i64::MIN);
-    rules.objection_to(&Toleration {
+/// Returns a toleration of `taint` alone, for the shortest time, so that whitelists don't refuse it for its seconds.
+fn narrowest_toleration(taint: &Taint) -> Toleration {
+    Toleration {
         key: taint.key.clone(),
         operator: EQUAL.to_owned(),
         value: taint.value.clone(),
         effect: taint.effect.clone(),
-        toleration_seconds: seconds,
-    })
+        toleration_seconds: (taint.effect == NO_EXECUTE).then_some(i64::MIN),
+    }
 }
 
 /// Returns whether a Pod would get a toleration of `taint` for requesting a resource that `node` has.
 fn is_for_resource(taint: &Taint, node: &Node<'_>, rules: &TolerationRules<'_>) -> bool {
+    if !rules.tolerate_extended_resources || !node.has_resource(&taint.key) || !is_extended(&taint.key) {
+        return false;
+    }
     let toleration = Toleration::exists(&taint.key, NO_SCHEDULE);
-    rules.tolerate_extended_resources
-        && is_extended(&taint.key)
-        && toleration.tolerates(taint)
-        && rules.prohibition_of(&toleration).is_none()
-        && node.has_resource(&taint.key)
+    toleration.tolerates(taint) && rules.prohibition_of(&toleration).is_none()
 }
 
 /// Returns the node that a Binding is to, or nothing if its target is no Node or has no name.

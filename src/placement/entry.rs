@@ -4,6 +4,7 @@
 
 use std::borrow::Cow;
 use std::fmt::Display;
+use std::rc::Rc;
 
 use super::rules::Severity;
 use crate::cluster::Lookups;
@@ -32,7 +33,7 @@ pub struct NamespaceEntries<'s> {
     settings: &'s Placement,
     namespace: &'s str,
     has_name: bool,
-    found: LabelsAndAnnotations<'s>,
+    found: Rc<LabelsAndAnnotations<'s>>,
     entries: Vec<EntryAt<'s>>,
 }
 
@@ -46,7 +47,7 @@ pub struct MatchedEntry<'s> {
     /// The entry, if one matches.
     pub entry: Option<EntryAt<'s>>,
     /// The labels and annotations of the Namespace.
-    pub found: LabelsAndAnnotations<'s>,
+    pub found: Rc<LabelsAndAnnotations<'s>>,
     /// Whether the Namespace has its name yet. One that is created with `generateName` has none: settings that refer
     /// to it are not validated.
     pub has_name: bool,
@@ -93,7 +94,7 @@ impl<'s> CandidateEntries<'s> {
                 break;
             }
         }
-        Ok(NamespaceEntries { settings, namespace, has_name, found, entries })
+        Ok(NamespaceEntries { settings, namespace, has_name, found: Rc::new(found), entries })
     }
 
     /// Returns whether one of them may say what Pods may or must not tolerate, or an annotation.
@@ -166,12 +167,12 @@ impl<'s> NamespaceEntries<'s> {
         self.matched(for_all)
     }
 
-    /// Returns each entry that may hold for a Pod whose labels are not known. The last is no entry, if none is for all
+    /// Returns each entry that may apply to a Pod whose labels are not known. The last has no entry if none is for all
     /// Pods.
     pub fn alternatives(self) -> Vec<MatchedEntry<'s>> {
+        let Self { settings, namespace, has_name, ref found, .. } = self;
         let mut alternatives = Vec::new();
         for at in self.entries.iter().copied().filter(|at| at.entry.pod_selector.is_some()) {
-            let Self { settings, namespace, has_name, ref found, .. } = self;
             alternatives.push(MatchedEntry { settings, namespace, has_name, found: found.clone(), entry: Some(at) });
         }
         alternatives.push(self.for_namespace());

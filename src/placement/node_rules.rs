@@ -129,7 +129,7 @@ impl<'s> NodeRules<'s> {
         }
         nodes.required = RequiredNodes::read(matched, mode)?;
         // Bindings are not held to whitelists.
-        if mode != Mode::Binding {
+        if !mode.is_binding() {
             nodes.whitelist = SourcedWhitelist::new(matched, mode)?;
             nodes.forbidden = SourcedForbiddenLabels::new(matched)?;
         }
@@ -197,11 +197,16 @@ fn chosen_by_all<'t>(terms: &[&'t Term]) -> BTreeSet<&'t str> {
 
 impl<'s> RequiredNodes<'s> {
     fn read(matched: &MatchedEntry<'s>, mode: Mode) -> Result<Self, Rejection> {
-        // A Binding does not show what its Pod chose, so that a default which yields can't be held to.
-        let with_default = mode != Mode::Binding || matched.settings.on_default_conflict != OnDefaultConflict::Yield;
+        let yields = matched.settings.on_default_conflict == OnDefaultConflict::Yield;
         let mut requirements = Vec::new();
         for (source, text) in matched.node_selectors() {
-            if source.is_default() && !with_default {
+            let is_read = match mode {
+                // A Binding does not show what its Pod chose, so a default that yields is not checked.
+                Mode::Binding => !source.is_annotation() && !(yields && source.is_default()),
+                Mode::BindingByAnnotations => source.is_annotation(),
+                _ => true,
+            };
+            if !is_read {
                 continue;
             }
             match matched.selector(source, text) {

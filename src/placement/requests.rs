@@ -36,8 +36,9 @@ pub fn validate(
     }
     let mut comparisons = 0;
     for requested in selection.requested(settings.on_node_affinity) {
-        if let Some(allowed) = whitelist {
-            comparisons += allowed.whitelist.comparisons_on(requested.key()) * requested.size();
+        let required = forbidden.as_ref().map(|forbidden| &forbidden.own);
+        for list in whitelist.iter().map(|allowed| &allowed.whitelist).chain(required) {
+            comparisons += list.comparisons_on(requested.key()) * requested.size();
         }
         if comparisons > MOST_COMPARISONS {
             let is_pair = matches!(requested, Requested::Pair(..));

@@ -24,14 +24,21 @@ pub enum Mode {
     /// Writes a Namespace. Settings that refer to a label which it lacks are left out: controllers often add labels
     /// after the creation.
     Namespace,
-    /// Binds a Pod to a node. A Binding does not show the Pod.
+    /// Binds a Pod to a node. A Binding does not show the Pod, so several entries may apply. Annotations are left out.
     Binding,
+    /// Binds a Pod to a node. Only annotations are read: what they say holds whichever entry applies.
+    BindingByAnnotations,
 }
 
 impl Mode {
     /// Returns whether a setting is left out that could not be resolved, for this `rejection`.
     pub fn leaves_out(self, rejection: &Rejection) -> bool {
         self == Self::Namespace && rejection.is_unresolved()
+    }
+
+    /// Returns whether this is about a Binding.
+    pub const fn is_binding(self) -> bool {
+        matches!(self, Self::Binding | Self::BindingByAnnotations)
     }
 }
 
@@ -73,7 +80,7 @@ impl<'s> Rules<'s> {
         let reads_tolerations = match mode {
             Mode::Create | Mode::Template | Mode::Namespace => true,
             Mode::Update { tolerates, .. } => tolerates && !is_exempt,
-            Mode::Binding => !is_exempt && user != Some(&User::Scheduler),
+            Mode::Binding | Mode::BindingByAnnotations => !is_exempt && user != Some(&User::Scheduler),
         };
         if reads_tolerations {
             tolerations = TolerationRules::new(matched, mode)?;

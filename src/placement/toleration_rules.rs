@@ -55,10 +55,26 @@ impl<'s> TolerationRules<'s> {
     /// # Errors
     /// An annotation is malformed; a default is forbidden.
     pub fn new(matched: &MatchedEntry<'s>, mode: Mode) -> Result<Self, Rejection> {
-        let MatchedEntry { settings, entry, .. } = *matched;
+        let settings = matched.settings;
+        let mut rules = Self::default();
+        if mode != Mode::BindingByAnnotations {
+            rules = Self::of_settings(matched, mode)?;
+        }
+        if settings.honors_toleration_annotations() && mode != Mode::Binding {
+            rules.defaults = TolerationList::in_annotation(DEFAULTS_ANNOTATION, matched)?.or(rules.defaults);
+            let whitelist = TolerationList::in_annotation(WHITELIST_ANNOTATION, matched)?;
+            // An empty one allows everything, as in-tree: it can only narrow.
+            rules.allowed.extend(whitelist.filter(|whitelist| !whitelist.tolerations.is_empty()));
+        }
+        Ok(rules)
+    }
+
+    /// Returns what the settings say, with the entry that applies.
+    fn of_settings(matched: &MatchedEntry<'s>, mode: Mode) -> Result<Self, Rejection> {
+        let settings = matched.settings;
         let tolerate_extended_resources = settings.on_extended_resources == OnExtendedResources::Tolerate;
         let mut rules = Self { tolerate_extended_resources, ..Self::default() };
-        if let Some(at) = entry {
+        if let Some(at) = matched.entry {
             let NamespaceEntry { default_tolerations, allowed_tolerations, forbidden_tolerations, .. } = at.entry;
             let read = |list: &'s Option<Vec<Toleration>>, setting| {
                 TolerationList::read(list.as_deref()?, Source::Entry(at, setting), matched, mode)
@@ -75,12 +91,6 @@ impl<'s> TolerationRules<'s> {
         }
         rules.reject_forbidden_defaults()?;
         rules.defaults_of_settings = rules.defaults.as_ref().map(|list| list.tolerations.clone()).unwrap_or_default();
-        if settings.honors_toleration_annotations() {
-            rules.defaults = TolerationList::in_annotation(DEFAULTS_ANNOTATION, matched)?.or(rules.defaults);
-            let whitelist = TolerationList::in_annotation(WHITELIST_ANNOTATION, matched)?;
-            // An empty one allows everything, as in-tree: it can only narrow.
-            rules.allowed.extend(whitelist.filter(|whitelist| !whitelist.tolerations.is_empty()));
-        }
         Ok(rules)
     }
 
@@ -115,6 +125,13 @@ impl<'s> TolerationRules<'s> {
     pub fn validates_anything(&self) -> bool {
         let forbids = self.forbidden.as_ref().is_some_and(|forbidden| !forbidden.tolerations.is_empty());
         forbids || !self.allowed.is_empty()
+    }
+
+    /// Returns the most comparisons that it takes to validate one toleration or taint.
+    pub fn comparisons(&self) -> usize {
+        let lists = self.allowed.iter().chain(&self.forbidden).map(|list| list.tolerations.len());
+        let of_list = |length: usize| 1 + length.checked_ilog2().unwrap_or_default() as usize;
+        lists.chain([self.defaults_of_settings.len()]).map(of_list).sum()
     }
 
     /// Returns why no Pod of the namespace may have `toleration` of its own accord, or nothing if it may.

@@ -118,6 +118,11 @@ impl Source<'_> {
         matches!(self, Self::Entry(_, DefaultNodeSelector) | Self::Placement(ClusterDefaultNodeSelector))
     }
 
+    /// Returns whether this is an annotation.
+    pub const fn is_annotation(&self) -> bool {
+        matches!(self, Self::Annotation { .. })
+    }
+
     /// Returns the path of the setting, or nothing for an annotation.
     pub fn setting(&self) -> Option<SettingPath> {
         match *self {

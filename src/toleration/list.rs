@@ -18,6 +18,8 @@ pub struct Tolerations<'s> {
     searches: Cell<usize>,
     /// The positions in `list`, in the order of [`sort_key`].
     sorted: OnceCell<Vec<usize>>,
+    /// The same list without keys, in which tolerations of every key are looked for.
+    without_keys: OnceCell<Box<Tolerations<'static>>>,
 }
 
 /// Orders tolerations by key, by the value that they compare, and by everything else.
@@ -28,7 +30,7 @@ fn sort_key(toleration: &Toleration) -> (&str, Option<&str>, &Toleration) {
 impl<'s> Tolerations<'s> {
     /// Returns a list that is not searched yet.
     pub fn new(list: impl Into<Cow<'s, [Toleration]>>) -> Self {
-        Self { list: list.into(), searches: Cell::default(), sorted: OnceCell::new() }
+        Self { list: list.into(), ..Self::default() }
     }
 
     /// Returns whether one of them is `toleration`, written the same.
@@ -60,15 +62,21 @@ impl<'s> Tolerations<'s> {
     pub fn first_overlapping(&self, toleration: &Toleration) -> Option<&Toleration> {
         let (keys, values) = ([toleration.key.as_str(), ""], [None, toleration.compared_value()]);
         let overlaps = |own: &Toleration| own.overlaps(toleration);
-        let position = if toleration.key.is_empty() {
-            self.list.iter().position(overlaps)
-        } else if toleration.compares_values() {
-            self.position(&keys, &values, &overlaps)
+        // What does not compare values overlaps whatever value is compared.
+        let values = if toleration.compares_values() { values.as_slice() } else { &[] };
+        let position = if toleration.key.is_empty() && self.list.len() > SHORT_LIST {
+            self.without_keys().position(&[""], values, &overlaps)
         } else {
-            // It overlaps whatever value is compared.
-            self.position(&keys, &[], &overlaps)
+            self.position(&keys, values, &overlaps)
         };
         self.list.get(position?)
+    }
+
+    fn without_keys(&self) -> &Tolerations<'static> {
+        self.without_keys.get_or_init(|| {
+            let without_key = |own: &Toleration| Toleration { key: String::new(), ..own.clone() };
+            Box::new(Tolerations::new(self.list.iter().map(without_key).collect::<Vec<_>>()))
+        })
     }
 
     /// Returns whether one of them [tolerates](Toleration::tolerates) `taint`.
