@@ -2,6 +2,12 @@
 //! once, with the fields that are needed. `placement::entry` decides whether a Namespace is needed, and `policy` for the
 //! in-tree plugin.
 
+use std::cell::OnceCell;
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
 pub use crate::decision::LogLevel;
 use crate::decision::{CauseKind, Rejection};
 use crate::json::read::read;
@@ -10,12 +16,7 @@ use crate::limits::MOST_TAINTS;
 use crate::message::{escaped, host_error, quote, quote_pair, shorten};
 use crate::object_meta::LabelsAndAnnotations;
 use crate::selector::syntax;
-use crate::toleration::{AboveZero, Taint, Toleration, Tolerations};
-use k8s_openapi::api::core::v1;
-use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
-use std::cell::OnceCell;
-use std::collections::{BTreeMap, BTreeSet};
+use crate::toleration::{self, AboveZero, Taint, Toleration, Tolerations};
 
 /// The version and the kind of an object.
 type Kind = (&'static str, &'static str);
@@ -86,8 +87,8 @@ pub struct LookupError {
 }
 
 impl LookupError {
-    /// Rejects a request that names a node, as `what` says, where the node must be checked: with 403 if the node does not
-    /// exist, with 500 if it could not be read.
+    /// Rejects a request that names a node which must be checked: with 403 if the node does not exist, with 500 if it
+    /// could not be read. `what` begins the message.
     pub fn reject(&self, what: &str) -> Rejection {
         if self.is_not_found {
             return Rejection::forbidden(
@@ -99,8 +100,8 @@ impl LookupError {
     }
 }
 
-/// Rejects a request that names a node with an invalid name, as `what` says. The node is not looked up, because the host
-/// pastes the name into the URL of the API server.
+/// Rejects a request that names a node with an invalid name. `what` begins the message. The node is not looked up, because
+/// the host pastes the name into the URL of the API server.
 pub fn no_such_node(what: &str) -> Rejection {
     let explanation = format!("{what}, which does not exist: no Node can have this name; name an existing node");
     Rejection::forbidden(CauseKind::NodeName, explanation)
@@ -118,7 +119,8 @@ pub enum NodeLookup<'t> {
 }
 
 impl<'t> NodeLookup<'t> {
-    /// Returns the Node for a rule about an object that names it, as `what` says. Returns `None` if no rule needs it.
+    /// Returns the Node for a rule about an object that names it. Returns `None` if no rule needs it. `what` begins the
+    /// message.
     ///
     /// # Errors
     /// The Node could not be read.
@@ -131,7 +133,7 @@ impl<'t> NodeLookup<'t> {
     }
 }
 
-/// Looks up objects for one request, and keeps their texts, from which the objects borrow.
+/// Looks up objects for one request, at most one of each kind. Keeps their texts, from which the objects borrow.
 pub struct Lookups<'c> {
     cluster: &'c dyn Cluster,
     namespace: OnceCell<String>,
@@ -147,7 +149,7 @@ impl<'c> Lookups<'c> {
     /// Looks up the Node, if there is a `name` and if any field is needed.
     pub fn node<'t>(&'t self, name: Option<&'t NodeName>, masks: &FieldMasks) -> NodeLookup<'t> {
         let Some(name) = name.filter(|_| !masks.is_empty()) else { return NodeLookup::NotNeeded };
-        match self.look_up(NODE, name.as_str(), masks, &self.node, |text| Node::read(name, text, masks)) {
+        match self.look_up(NODE, name.as_str(), outermost(masks), &self.node, |text| Node::read(name, text, masks)) {
             Ok(node) => NodeLookup::Found(node),
             Err(error) => NodeLookup::Failed(error),
         }
@@ -161,8 +163,8 @@ impl<'c> Lookups<'c> {
         let mut masks = FieldMasks::new();
         masks.extend([LABELS, ANNOTATIONS].map(str::to_owned));
         let found = if syntax::is_dns_label(name) {
-            self.look_up(NAMESPACE, name, &masks, &self.namespace, |text| {
-                let Object { metadata, .. } = read(text)?;
+            self.look_up(NAMESPACE, name, masks, &self.namespace, |text| {
+                let FromObject(Object { metadata: FromObject(metadata), .. }) = read(text)?;
                 Ok(LabelsAndAnnotations {
                     annotations: metadata.annotations()?,
                     labels: metadata.labels.unwrap_or_default(),
@@ -185,7 +187,7 @@ impl<'c> Lookups<'c> {
         }
         let mut masks = FieldMasks::new();
         masks.insert("scheduling".to_owned());
-        match self.look_up(RUNTIME_CLASS, name, &masks, &OnceCell::new(), Scheduling::read) {
+        match self.look_up(RUNTIME_CLASS, name, masks, &OnceCell::new(), Scheduling::read) {
             Ok(scheduling) => Ok(scheduling),
             Err(error) if error.is_not_found => Ok(Scheduling::default()),
             Err(error) => Err(Rejection::internal(error.message)),
@@ -197,7 +199,7 @@ impl<'c> Lookups<'c> {
         &self,
         kind: Kind,
         name: &str,
-        masks: &FieldMasks,
+        masks: FieldMasks,
         buffer: &'t OnceCell<String>,
         read: impl FnOnce(&'t str) -> Result<T, ReadError>,
     ) -> Result<T, LookupError> {
@@ -207,7 +209,7 @@ impl<'c> Lookups<'c> {
             name: name.to_owned(),
             namespace: None,
             disable_cache: false,
-            field_masks: Some(outermost(masks)),
+            field_masks: Some(masks),
         };
         let text = match self.cluster.get_resource(&request) {
             Ok(text) => buffer.get_or_init(|| text),
@@ -249,7 +251,7 @@ pub struct Node<'t> {
 #[derive(Clone, Debug, Default)]
 pub struct Scheduling {
     /// The pairs that are added to their nodeSelector.
-    pub node_selector: BTreeMap<String, String>,
+    pub node_selector: Pairs<'static>,
     /// The tolerations that are added.
     pub tolerations: Tolerations<'static>,
 }
@@ -259,17 +261,16 @@ impl Scheduling {
     fn read(text: &str) -> Result<Self, ReadError> {
         let class: Raw<'_> = read(text)?;
         let class = class.object()?;
-        let tolerations: Option<Vec<FromObject<v1::Toleration>>> = class.get_at(&["scheduling", "tolerations"])?;
-        let tolerations: Vec<Toleration> = tolerations.into_iter().flatten().map(|read| read.0.into()).collect();
-        Ok(Self {
-            node_selector: class.get_at(&["scheduling", "nodeSelector"])?.unwrap_or_default(),
-            tolerations: Tolerations::new(tolerations),
-        })
+        let Some(scheduling) = class.object("scheduling")? else { return Ok(Self::default()) };
+        let (tolerations, _) = toleration::read_first(&scheduling, usize::MAX).within("scheduling")?;
+        let pairs: Pairs<'_> = scheduling.get("nodeSelector").within("scheduling")?.unwrap_or_default();
+        let node_selector = pairs.iter().map(|(key, value)| (key.into(), value.into())).collect();
+        Ok(Self { node_selector, tolerations: Tolerations::new(tolerations) })
     }
 
     /// Returns whether the class adds the pair `key=value`.
     pub fn selects(&self, key: &str, value: &str) -> bool {
-        self.node_selector.get(key).is_some_and(|own| own == value)
+        self.node_selector.get(key) == Some(value)
     }
 
     /// Returns whether the class adds this `toleration`.
@@ -295,7 +296,8 @@ impl<'t> Node<'t> {
         self.allocatable.extended.contains(name)
     }
 
-    /// Says what it has under `key`, for the log. A message must not contain it, because tenants must not read Nodes.
+    /// Describes the label `key` of the Node, for the log. A message must not contain it, because tenants must not read
+    /// Nodes.
     pub fn label_as_text(&self, key: &str) -> String {
         match self.labels.get(key) {
             Some(value) => format!("the node has {}", quote_pair(key, value)),
@@ -309,15 +311,17 @@ impl<'t> Node<'t> {
     }
 
     fn read(name: &'t NodeName, text: &'t str, masks: &FieldMasks) -> Result<Self, ReadError> {
-        let Object { metadata, spec, status } = read(text)?;
+        let FromObject(Object { metadata: FromObject(metadata), spec, status }) = read(text)?;
         let mut annotations = Pairs::default();
         // The host always sends all metadata. Some agents write large annotations.
         if masks.iter().any(|own| is_within(ANNOTATIONS, own)) {
             annotations = metadata.annotations()?;
         }
-        let taints = spec.and_then(|spec| spec.taints).map_or("[]", RawValue::get);
-        let taints = Bounded::read(taints, MOST_TAINTS).within(TAINTS)?;
-        let allocatable = status.and_then(|status| status.allocatable).unwrap_or_default();
+        let taints = spec.and_then(|FromObject(spec)| spec.taints).map_or("[]", RawValue::get);
+        let taints: Bounded<FromObject<Taint>> = Bounded::read(taints, MOST_TAINTS).within(TAINTS)?;
+        let elements = taints.elements.into_iter().map(|FromObject(taint)| taint).collect();
+        let taints = Bounded { elements, has_more: taints.has_more };
+        let allocatable = status.and_then(|FromObject(status)| status.allocatable).unwrap_or_default();
         Ok(Self { name, labels: metadata.labels.unwrap_or_default(), annotations, taints, allocatable, text })
     }
 }
@@ -326,10 +330,10 @@ impl<'t> Node<'t> {
 #[derive(Deserialize)]
 struct Object<'t> {
     #[serde(borrow)]
-    metadata: ObjectMeta<'t>,
+    metadata: FromObject<ObjectMeta<'t>>,
     #[serde(borrow)]
-    spec: Option<NodeSpec<'t>>,
-    status: Option<NodeStatus>,
+    spec: Option<FromObject<NodeSpec<'t>>>,
+    status: Option<FromObject<NodeStatus>>,
 }
 
 #[derive(Deserialize)]
@@ -377,7 +381,7 @@ pub const ALLOCATABLE: &str = "status.allocatable";
 fn outermost(masks: &FieldMasks) -> FieldMasks {
     let mut outermost = FieldMasks::new();
     for path in masks {
-        // The outer field of two comes first.
+        // Outer paths sort first.
         if !outermost.iter().any(|outer| is_within(path, outer)) {
             outermost.insert(path.clone());
         }

@@ -10,7 +10,7 @@ use crate::message;
 use crate::object_meta::ObjectName;
 use crate::settings::{SettingPath, SettingsError, Source};
 
-/// How much it matters what is logged. It is written as the host spells it.
+/// The level of a log line, as the host spells it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LogLevel {
@@ -22,32 +22,32 @@ pub enum LogLevel {
     Debug,
 }
 
-/// The answer to a request that was not rejected; the default accepts it as it is.
+/// The answer to a request that was not rejected. The default accepts it unchanged.
 #[derive(Debug, Default)]
 pub struct Decision<'a> {
-    /// The object, where it is to change.
+    /// The changed object.
     pub mutated: Option<RawObject<'a>>,
     warnings: Vec<String>,
     audit_annotations: BTreeMap<&'static str, String>,
-    /// Whether the audit log is told even if nothing changes.
+    /// Whether audit annotations are sent although nothing changed.
     is_audited: bool,
     /// What is logged.
     pub log: Vec<(LogLevel, String)>,
-    /// Why it would be rejected, if its entry was enforced.
+    /// Why the request would be rejected if its entry was enforced.
     pub cause: Option<Cause>,
 }
 
-/// The answer to a request that must not pass.
+/// The answer to a request that is rejected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rejection(Box<Reasons>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Reasons {
-    /// 403 what the rules forbid, 400 what can't be read, 500 a look-up or a setting that failed.
+    /// 403 if the rules forbid the request, 400 if it can't be read, 500 if a look-up or a setting failed.
     code: u16,
     /// The sentence of Kubernetes' in-tree plugin, if one rejects the same.
     sentence: Option<String>,
-    /// What is wrong, and what to do about it; empty, if the sentence stands alone.
+    /// What is wrong, and what to do about it. Empty if the sentence stands alone.
     explanation: String,
     cause: Cause,
 }
@@ -71,7 +71,7 @@ pub struct Cause {
     pub required: Option<String>,
     /// What was requested: `pool=red`.
     pub requested: Option<String>,
-    /// What only the log says. Tenants read messages, those of Bindings too, as events.
+    /// Details of the Node, for the log only: tenants read messages.
     pub detail: Option<String>,
 }
 
@@ -99,8 +99,7 @@ pub enum CauseKind {
     Unreadable,
 }
 
-/// The answer as the host reads it. Strings, numbers and texts that were read can always be written; and the host
-/// rejects what says nothing.
+/// The answer as the host reads it. Writing it can't fail. If it did, the host would reject the empty answer.
 #[derive(Default, Serialize)]
 struct Answer<'d> {
     accepted: bool,
@@ -117,17 +116,17 @@ struct Answer<'d> {
 }
 
 impl Decision<'_> {
-    /// Tells the requester about something, in one line.
+    /// Adds a warning of one line.
     pub fn warn(&mut self, warning: &str) {
         self.warnings.push(message::warning(warning));
     }
 
-    /// Tells the requester of what was not rejected, and could have been: what is wrong, and first of all that.
+    /// Warns with the reason of `rejection`.
     pub fn warn_instead(&mut self, rejection: &Rejection) {
         self.warn(rejection.reason());
     }
 
-    /// Lets pass what would be rejected if its entry was enforced, and tells so.
+    /// Accepts a request that an enforced entry would reject: warns, logs, and adds an audit annotation.
     pub fn would_reject(&mut self, rejection: &Rejection) {
         self.warn(&format!("would be rejected: {}", rejection.reason()));
         self.log.push((LogLevel::Warning, format!("would be rejected: {}", rejection.for_log())));
@@ -136,7 +135,7 @@ impl Decision<'_> {
         self.is_audited = true;
     }
 
-    /// Leaves away what would be `added` if its entry was enforced, and tells so.
+    /// Reports what an enforced entry would add, without adding it.
     pub fn would_add(&mut self, added: &str) {
         self.warn(&format!("would get {added}"));
         self.log.push((LogLevel::Debug, format!("would get {added}")));
@@ -144,19 +143,19 @@ impl Decision<'_> {
         self.is_audited = true;
     }
 
-    /// Tells the audit log about a change.
+    /// Adds an audit annotation.
     pub fn audit(&mut self, key: &'static str, value: &str) {
         self.audit_annotations.insert(key, message::escaped(value));
     }
 
-    /// Returns the answer as the host reads it. The last warning counts those that are left out.
+    /// Returns the answer as the host reads it. The last warning counts those that are omitted.
     pub fn to_json(&mut self) -> Vec<u8> {
         let warnings = self.warnings.len();
         if warnings > MOST_WARNINGS {
             self.warnings.truncate(MOST_WARNINGS - 1);
             self.warnings.push(format!("{} more warnings", warnings - self.warnings.len()));
         }
-        // Of what was only validated, the API server's own entry tells enough.
+        // Without a change, the API server's own audit entry is enough.
         let is_audited = self.is_audited || self.mutated.is_some();
         let audit_annotations = is_audited.then_some(&self.audit_annotations);
         let answer = Answer {
@@ -226,7 +225,7 @@ impl Rejection {
         }
     }
 
-    /// Returns what is wrong, and what to do about it, without the in-tree sentence; that, if it stands alone.
+    /// Returns the explanation, or the in-tree sentence if there is none.
     fn reason(&self) -> &str {
         match &self.0.sentence {
             Some(sentence) if self.0.explanation.is_empty() => sentence,
@@ -247,12 +246,12 @@ impl Rejection {
         }
     }
 
-    /// Returns whether the rules forbid it: nothing failed, and the request can be read.
+    /// Returns whether the rules forbid the request.
     pub fn is_forbidden(&self) -> bool {
         self.0.code == 403
     }
 
-    /// Returns whether it is the request that can't be read.
+    /// Returns whether the request can't be read.
     pub fn is_bad_request(&self) -> bool {
         self.0.code == 400
     }

@@ -1,4 +1,4 @@
-//! The interface to Kubewarden: the functions that the host calls, and the host calls that we make.
+//! The interface to Kubewarden: the functions that the host calls, and the policy's calls to the host.
 
 use anyhow::{Error, Result};
 use kubewarden_policy_sdk::protocol_version_guest;

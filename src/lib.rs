@@ -1,6 +1,6 @@
-//! A [Kubewarden](https://kubewarden.io) policy that places Pods, and tells them where they landed.
+//! A [Kubewarden](https://kubewarden.io) policy that decides where Pods run, and copies labels of nodes to them.
 //!
-//! `host` is the interface to Kubewarden: the functions that the host calls, and the host calls that we make. This file
+//! `host` is the interface to Kubewarden: the functions that the host calls, and the policy's calls to the host. This file
 //! has the pure functions behind it: a request, settings and a [`cluster::Cluster`] go in, an answer comes out. Start
 //! reading at [`policy`].
 //!

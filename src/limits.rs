@@ -6,15 +6,15 @@
 /// policy-server refuses bodies of more than 2 MB. An object with finalizers that can't be updated can't be deleted either.
 pub const LARGEST_OBJECT: usize = 900 * 1024;
 
-/// The most tolerations of a Pod that are validated or compared. Each may be compared with each of a whitelist, and with each
-/// that the Pod had before.
+/// The most tolerations of a Pod that are validated or compared. Each is compared with whitelists, and with the earlier
+/// tolerations of the Pod.
 pub const MOST_TOLERATIONS: usize = 1_000;
 
-/// The most elements of a list that is searched as it is, from its beginning: to sort it would cost more.
+/// The most elements of a list that is searched without an index. Sorting it would cost more.
 pub const SHORT_LIST: usize = 8;
 
-/// The most comparisons of one value with one requirement that a rule makes: values may be looked at for each term, and
-/// for each requirement on their label. A comparison takes a few hundred instructions.
+/// The most comparisons of one value with one requirement that a rule makes, or of one taint with the tolerations of an
+/// entry. A Pod with many terms may need all values for each. A comparison takes a few hundred instructions.
 pub const MOST_COMPARISONS: usize = 1_000_000;
 
 /// The most different requirements that an annotation of a Namespace may have. Each may be added to every term of a Pod.
@@ -49,8 +49,8 @@ pub const MOST_TAINTS: usize = 1_000;
 /// fifty entries may copy them.
 pub const MOST_NODE_KEYS: usize = 10_000;
 
-/// The longest annotation of a Namespace that placement reads, in bytes. What it demands is added to every Pod there, and
-/// compared with whatever a Pod has.
+/// The longest annotation of a Namespace that placement reads, in bytes. Its requirements are added to every Pod there, and
+/// compared with the Pod's own.
 pub const LONGEST_ANNOTATION: usize = 16 * 1024;
 
 /// The most that is written to a Pod about its node, in bytes of keys and values. A Binding does not contain its Pod, so

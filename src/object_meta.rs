@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::Deserialize;
 
-use crate::json::{Pairs, RawObject, ReadError, Text, Within};
+use crate::json::{FromObject, Pairs, RawObject, ReadError, Text, Within};
 use crate::message::quote;
 use crate::resource::Resource;
 
@@ -70,7 +70,7 @@ pub fn annotations<'a>(object: &RawObject<'a>) -> Result<Pairs<'a>, ReadError> {
 pub fn kind_of_controller(object: &RawObject<'_>) -> Result<Option<String>, ReadError> {
     let mut kind = None;
     let Some(metadata) = object.object("metadata")? else { return Ok(kind) };
-    let mut take = |owner: OwnerReference<'_>| {
+    let mut take = |FromObject(owner): FromObject<OwnerReference<'_>>| {
         if owner.controller == Some(true) && kind.is_none() {
             kind = Some(owner.kind.unwrap_or_default().to_string());
         }

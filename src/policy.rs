@@ -71,7 +71,7 @@ fn create_pod(review: &mut Review<'_>, settings: &Settings) -> Result<(), Reject
     check_size_if_changed(review)
 }
 
-/// Gives the Pod what the in-tree plugin would, where its configuration is given.
+/// Runs the in-tree plugin if it is configured.
 fn run_in_tree_plugin(review: &mut Review<'_>, settings: &Settings) -> Result<(), Rejection> {
     let Some(config) = &settings.pod_node_selector_plugin_config else { return Ok(()) };
     let annotations = review.lookups.namespace(&review.request.namespace)?.annotations;
@@ -92,7 +92,7 @@ fn update_pod(review: &mut Review<'_>, settings: &Settings) -> Result<(), Reject
     }
 }
 
-/// Undoes what somebody did to managed keys by way of the status.
+/// Undoes changes to managed keys in an update of the status.
 fn update_pod_status(review: &mut Review<'_>, settings: &Settings) -> Result<(), Rejection> {
     match Propagations::of(settings)?.filter(|propagations| propagations.settings.protect) {
         Some(propagations) if !review.request.is_about_mirror(&review.object)? => {

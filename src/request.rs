@@ -1,4 +1,4 @@
-//! The request: bytes to what is asked, by whom, about what.
+//! Reads the request of the host.
 
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
@@ -23,7 +23,7 @@ const SCHEDULER: &str = "system:kube-scheduler";
 /// The annotation of a Pod that stands for one which a kubelet runs from a file (`ConfigMirrorAnnotationKey`).
 pub const MIRROR: &str = "kubernetes.io/config.mirror";
 
-/// What is asked, and about what (`AdmissionRequest` of `admission.k8s.io/v1`).
+/// The request (`AdmissionRequest` of `admission.k8s.io/v1`).
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Request<'a> {
@@ -37,17 +37,17 @@ pub struct Request<'a> {
     pub sub_resource: Text<'a>,
     /// `CREATE`, `UPDATE`, `DELETE` or `CONNECT`.
     pub operation: Text<'a>,
-    /// The namespace, or empty. A Namespace's own name, where it is asked about.
+    /// The namespace, or empty. For a Namespace, its own name.
     #[serde(default, deserialize_with = "null_is_default")]
     pub namespace: Text<'a>,
-    /// Who asks.
+    /// The requester.
     #[serde(default, deserialize_with = "null_is_default", rename = "userInfo")]
     pub user: User,
     object: Option<Raw<'a>>,
     old_object: Option<Raw<'a>>,
 }
 
-/// Who asks.
+/// The requester.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum User {
     /// A kubelet, by its group.
@@ -138,7 +138,7 @@ impl<'a> Request<'a> {
         &*self.operation == "UPDATE"
     }
 
-    /// Returns whether the object is on its way out. Only the old object tells: anybody can claim it of a new one.
+    /// Returns whether the object is being deleted. Reads the old object, since a new one can claim anything.
     ///
     /// # Errors
     /// The old object's metadata can't be read.
@@ -151,8 +151,8 @@ impl<'a> Request<'a> {
         Ok(timestamp.is_some())
     }
 
-    /// Returns whether `pod` is one that the DaemonSet controller makes. Owners alone can be forged; of the audit
-    /// scanner, which names nobody, they are believed.
+    /// Returns whether `pod` is one that the DaemonSet controller makes. Owners alone can be forged. They are trusted from
+    /// the audit scanner, which names no user.
     ///
     /// # Errors
     /// The owners can't be read.
@@ -162,8 +162,8 @@ impl<'a> Request<'a> {
             && object_meta::kind_of_controller(pod).within("object")?.is_some_and(|kind| kind == "DaemonSet"))
     }
 
-    /// Returns whether `object` is a mirror Pod, which stands for one that a kubelet already runs. From anyone else
-    /// than a kubelet, or the audit scanner that validates what exists, the annotation exempts nobody.
+    /// Returns whether `object` is a mirror Pod, which stands for one that a kubelet already runs. The annotation is
+    /// trusted from kubelets, and from the audit scanner.
     ///
     /// # Errors
     /// The annotations can't be read.

@@ -415,9 +415,9 @@ fn what_is_required_must_go_with_the_cluster_default(
 
 /// What `validate` is given despite such a mistake is rejected all the same.
 #[rstest]
-#[case::by_itself(json!({"clusterDefaultNodeSelector": "a=b,a in (c)"}), "demands a=b,a in (c); ")]
-#[case::with_what_is_required(json!({"clusterDefaultNodeSelector": "!a", "namespaces": [{"name": "*", "requiredNodeSelector": "a=b"}]}), "demands a=b, and placement.clusterDefaultNodeSelector demands !a; ")]
-fn contradictory_settings_reject_what_is_asked(#[case] block: Value, #[case] demands: &str) {
+#[case::by_itself(json!({"clusterDefaultNodeSelector": "a=b,a in (c)"}), "requires a=b,a in (c); ")]
+#[case::with_what_is_required(json!({"clusterDefaultNodeSelector": "!a", "namespaces": [{"name": "*", "requiredNodeSelector": "a=b"}]}), "requires a=b, and placement.clusterDefaultNodeSelector requires !a; ")]
+fn contradictory_settings_reject_what_is_asked(#[case] block: Value, #[case] required: &str) {
     let answer = validate(
         &request("pods", "CREATE", json!({})),
         &json!({"placement": block}),
@@ -425,7 +425,7 @@ fn contradictory_settings_reject_what_is_asked(#[case] block: Value, #[case] dem
     );
     assert_eq!(answer.code(), 403, "{}", answer.message());
     let sentence = r#"the node selectors of namespace "team-a" contradict each other: placement."#;
-    assert!(answer.message().starts_with(sentence) && answer.message().contains(demands), "{}", answer.message());
+    assert!(answer.message().starts_with(sentence) && answer.message().contains(required), "{}", answer.message());
 }
 
 /// Of many entries too.

@@ -245,7 +245,7 @@ fn unreadable_tolerations(matched: &MatchedEntry<'_>, problem: &Rejection) -> De
 
 /// What the in-tree plugin's own configuration demands.
 fn in_tree_demands(config: &PodNodeSelectorPluginConfig, namespace: &str, annotations: &Pairs<'_>) -> Vec<Demand> {
-    let demanded = (DemandKind::Required, in_tree::demanded(config, namespace, annotations));
+    let demanded = (DemandKind::Required, in_tree::required(config, namespace, annotations));
     let allowed = (DemandKind::AllowedNodeSelector, in_tree::configured(config, namespace));
     let all = [demanded, allowed].into_iter();
     let all = all.filter(|(_, (source, text))| !text.is_empty() || matches!(source, Source::Annotation { .. }));

@@ -201,7 +201,7 @@ fn text(output: &Output) -> String {
 )]
 #[case::why_is_my_deployment_refused(
     "team-blue", &["deploy/wrong"], 1,
-    &["is refused: pod node label selector conflicts", "asks for \"node.example.com/pool=red\", but"]
+    &["is refused: pod node label selector conflicts", "requests \"node.example.com/pool=red\", but"]
 )]
 #[case::why_can_this_daemon_set_not_start_on_a_node(
     "team-blue", &["ds/agent"], 0,
@@ -384,7 +384,7 @@ fn a_manifest_is_tried_on_the_nodes_of_a_cluster(
 /// As the API server merges it in before it asks anybody.
 #[rstest]
 #[case::nodes("placement: {}", 0, "it could run on other")]
-#[case::a_whitelist("placement: { namespaces: [{ name: a, allowedNodeSelector: zone }] }", 1, "asks for \"kata=yes\"")]
+#[case::a_whitelist("placement: { namespaces: [{ name: a, allowedNodeSelector: zone }] }", 1, "requests \"kata=yes\"")]
 fn a_pod_is_tried_with_its_runtime_class(
     #[case] settings: &str,
     #[case] status: i32,

@@ -433,7 +433,9 @@ fn beside_entries_for_some_pods(count: usize, rest: Value) -> Worst {
 fn entries_that_forbid(count: usize) -> Value {
     let forbidden = json!([{"key": "dedicated.example.com/z159", "operator": "Exists"}]);
     let all = json!({"name": "team-a", "forbiddenTolerations": forbidden});
-    list(count, |at| if at == count - 1 { all.clone() } else { with(all.clone(), json!({"podSelector": format!("app-{at}")})) })
+    list(count, |at| {
+        if at == count - 1 { all.clone() } else { with(all.clone(), json!({"podSelector": format!("app-{at}")})) }
+    })
 }
 
 fn bound_by_a_user() -> Value {

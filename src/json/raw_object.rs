@@ -18,7 +18,7 @@ const USUAL_MEMBERS: usize = 8;
 
 /// Returns whether some rule always reads members of the object `key`. Such objects are taken apart at once, which saves
 /// reading them twice. All others stay text until a rule reads them.
-fn is_surely_looked_into(key: &str) -> bool {
+fn is_always_read(key: &str) -> bool {
     matches!(key, "request" | "object" | "oldObject" | "metadata" | "spec" | "template" | "jobTemplate")
 }
 
@@ -366,7 +366,7 @@ impl<'de> Visitor<'de> for ReadMembers {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<RawObject<'de>, A::Error> {
         let mut members = Vec::with_capacity(USUAL_MEMBERS);
         while let Some(key) = map.next_key::<Text<'de>>()? {
-            let value = if is_surely_looked_into(&key) { map.next_value()? } else { Raw::Text(map.next_value()?) };
+            let value = if is_always_read(&key) { map.next_value()? } else { Raw::Text(map.next_value()?) };
             members.push((key, value));
         }
         Ok(RawObject { members })

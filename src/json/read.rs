@@ -7,8 +7,8 @@
 use std::fmt;
 use std::marker::PhantomData;
 
-use serde::de::value::{MapAccessDeserializer, StrDeserializer};
-use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 use super::error::ReadError;
 use super::text::Text;
@@ -157,15 +157,43 @@ pub fn optional_objects<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
     Ok(list.map(|list| list.into_iter().map(|read| read.0).collect()))
 }
 
+/// A type whose values are written as words. Derived code that reads each of them would be a fortieth of the module.
+pub trait OneOfWords: Copy + Default + 'static {
+    /// The words.
+    const WORDS: &'static [&'static str];
+
+    /// The values, in the order of their words.
+    const VALUES: &'static [Self];
+}
+
+/// Implements [`OneOfWords`] for enums. The words are the names of the variants.
+macro_rules! one_of_words {
+    ($($name:ident { $($variant:ident),* })*) => {
+        $(impl crate::json::OneOfWords for $name {
+            const WORDS: &'static [&'static str] = &[$(stringify!($variant)),*];
+            const VALUES: &'static [Self] = &[$(Self::$variant),*];
+        })*
+    };
+}
+pub(crate) use one_of_words;
+
 /// Reads a setting that is one of a few words. `null` counts as absent.
 ///
 /// # Errors
 /// It is another word, or no string.
-pub fn word<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(deserializer: D) -> Result<T, D::Error> {
-    // The string is read first. Code that reads each type of words from JSON would be a fortieth of the module.
-    match Option::<Text<'de>>::deserialize(deserializer)? {
-        Some(word) => T::deserialize(StrDeserializer::new(&word)),
-        None => Ok(T::default()),
+pub fn word<'de, D: Deserializer<'de>, T: OneOfWords>(deserializer: D) -> Result<T, D::Error> {
+    let position = position_of_word(deserializer, T::WORDS)?;
+    Ok(position.and_then(|position| T::VALUES.get(position).copied()).unwrap_or_default())
+}
+
+fn position_of_word<'de, D: Deserializer<'de>>(
+    deserializer: D,
+    words: &'static [&'static str],
+) -> Result<Option<usize>, D::Error> {
+    let Some(word) = Option::<Text<'de>>::deserialize(deserializer)? else { return Ok(None) };
+    match words.iter().position(|own| *own == &*word) {
+        Some(position) => Ok(Some(position)),
+        None => Err(D::Error::unknown_variant(&word, words)),
     }
 }
 

@@ -6,7 +6,7 @@ use super::raw_object::{Raw, RawObject};
 /// The most bytes that a character grows by: `<` is written as `\u003c`.
 const LONGEST_ESCAPE: usize = 5;
 
-/// The number of bytes after which it is checked whether the rest can make a difference.
+/// The bytes that are counted between two checks of the limit.
 const CHUNK: usize = 1024;
 
 impl RawObject<'_> {
@@ -15,6 +15,10 @@ impl RawObject<'_> {
         let mut size = 0;
         self.for_each_text(&mut |text, around| size += text.len() + around);
         let mut unread = size;
+        // Most objects are small enough, even if every byte must be escaped.
+        if size + unread * LONGEST_ESCAPE <= limit {
+            return None;
+        }
         self.for_each_text(&mut |text, _| {
             for (position, chunk) in text.as_bytes().chunks(CHUNK).enumerate() {
                 // Otherwise the object is small enough, even if each remaining byte must be escaped.

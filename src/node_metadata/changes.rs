@@ -47,23 +47,23 @@ pub struct Changes<'a, 'p> {
     goal: Goal<'a>,
     /// Further keys and values, which are added unless the object becomes too large.
     missing: Managed<'a>,
-    /// What happened to the keys that the request changed and that are changed again, if the requester is to be warned.
+    /// The end of the warning about undone changes, if the requester is to be warned.
     warning: Option<String>,
 }
 
 /// The managed keys and values that are to be stored.
 #[derive(Debug)]
 enum Goal<'a> {
-    /// Those that were submitted.
+    /// The submitted ones.
     Submitted,
-    /// Those from before the request.
+    /// The ones from before the request.
     Old,
     /// These.
     Values(Managed<'a>),
 }
 
 impl<'a, 'p> Changes<'a, 'p> {
-    /// Returns no changes to `object`, which had the `old` managed keys before the request.
+    /// Starts without changes to `object`. `old` are its managed keys before the request.
     ///
     /// # Errors
     /// The metadata can't be read.
@@ -97,7 +97,7 @@ impl<'a, 'p> Changes<'a, 'p> {
     }
 
     /// Sets all managed keys to the `values` of `node`: others may have forged them while the policy was away. Keys that
-    /// were missing before the request, too, are added only if the object stays small enough.
+    /// were missing before the request are added only if the object has room.
     pub fn reset_to_node(&mut self, values: &Managed<'_>, node: &str) {
         let mut goal = Managed::default();
         for kind in KINDS {
@@ -164,7 +164,7 @@ impl<'a, 'p> Changes<'a, 'p> {
             written.extend(self.missing.of(kind).iter().filter(|_| adds_missing));
             if kind == TargetKind::Annotation && !written.is_empty() {
                 let size_of_kept = size_of(&review.object, &kept).within("object")?;
-                give_up_what_is_too_much(&mut written, size_of_kept, &mut review.decision);
+                drop_excess_annotations(&mut written, size_of_kept, &mut review.decision);
             }
             if written.is_empty() && self.overwritten(kind).next().is_none() {
                 continue;
@@ -246,7 +246,7 @@ fn json_size(pairs: &mut dyn Iterator<Item = (&str, &str)>) -> usize {
 }
 
 /// Removes annotations from those to be written, the last first, until the API server accepts their size.
-fn give_up_what_is_too_much(written: &mut Vec<(&str, &str)>, size_of_kept: usize, decision: &mut Decision<'_>) {
+fn drop_excess_annotations(written: &mut Vec<(&str, &str)>, size_of_kept: usize, decision: &mut Decision<'_>) {
     let mut size = size_of_kept + written.iter().map(|(key, value)| key.len() + value.len()).sum::<usize>();
     let mut too_much = Vec::new();
     while let Some((key, value)) = written.pop_if(|_| size > MOST_ANNOTATIONS) {

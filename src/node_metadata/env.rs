@@ -6,14 +6,14 @@ use serde_json::value::{RawValue, to_raw_value};
 use super::propagation::{Propagation, Propagations};
 use crate::decision::Rejection;
 use crate::json::read::read;
-use crate::json::{Bounded, Raw, RawObject, ReadError, Text, Within};
+use crate::json::{Bounded, FromObject, Raw, RawObject, ReadError, Text, Within};
 use crate::limits::{LARGEST_OBJECT, MOST_CONTAINERS, MOST_VARIABLES};
 use crate::object_meta::CONTAINERS;
 use crate::review::Review;
 use crate::settings::key::{KeyPattern, TargetKind};
 
 /// The name of a variable that a container defines itself.
-#[derive(Default, Deserialize)]
+#[derive(Deserialize)]
 struct OwnVariable<'a> {
     #[serde(borrow)]
     name: Option<Text<'a>>,
@@ -50,16 +50,16 @@ pub fn add(propagations: &Propagations<'_>, review: &mut Review<'_>) -> Result<(
         }
         for (position, container) in containers.elements.iter_mut().enumerate() {
             let container = container.object_mut().at(position).within(&path)?;
-            let (missing, own) = missing(container, &variables).at(position).within(&path)?;
+            let (missing, own) = lacking_variables(container, &variables).at(position).within(&path)?;
             if own.has_more || !missing.is_empty() && missing.len() + own.elements.len() > MOST_VARIABLES {
                 return Err(Rejection::too_many(name, MOST_VARIABLES, "variables", &format!("{path}[{position}].env")));
             }
             if missing.is_empty() {
                 continue;
             }
-            // Counts the commas too. If the Pod is too large already, the size is counted, but nothing is built.
-            let list = if container.member("env").is_none() { r#""env":[]"#.len() } else { 0 };
-            let added = list + missing.iter().map(|variable| variable.get().len() + 1).sum::<usize>();
+            // Counts the commas too. Once the Pod is too large, only adds up the size, for the message.
+            let brackets = if container.member("env").is_none() { r#""env":[]"#.len() } else { 0 };
+            let added = brackets + missing.iter().map(|variable| variable.get().len() + 1).sum::<usize>();
             if size + added > LARGEST_OBJECT {
                 left_out += added;
                 continue;
@@ -75,22 +75,22 @@ pub fn add(propagations: &Propagations<'_>, review: &mut Review<'_>) -> Result<(
 }
 
 /// Returns those of `variables` that `container` does not define, and the container's own.
-fn missing<'v, 'a>(
+fn lacking_variables<'v, 'a>(
     container: &RawObject<'a>,
     variables: &'v [Variable<'_>],
 ) -> Result<(Vec<&'v RawValue>, Bounded<&'a RawValue>), ReadError> {
     let own: Bounded<&RawValue> = container.first("env", MOST_VARIABLES)?;
     let mut missing: Vec<&Variable<'_>> = variables.iter().collect();
     for (position, element) in own.elements.iter().enumerate() {
-        let variable: Option<OwnVariable<'_>> = read(element.get()).at(position).within("env")?;
-        let name = variable.unwrap_or_default().name.unwrap_or_default();
+        let variable: Option<FromObject<OwnVariable<'_>>> = read(element.get()).at(position).within("env")?;
+        let name = variable.and_then(|variable| variable.0.name).unwrap_or_default();
         missing.retain(|(other, _)| **other != *name);
     }
     Ok((missing.into_iter().map(|(_, variable)| &**variable).collect(), own))
 }
 
-/// Returns the variable of an entry (`EnvVar`), and its name. It refers to the entry's target, preferably the annotation.
-/// The kubelet resolves it when the container starts. By then the Binding has set the value.
+/// Returns the environment variable of an entry: its name, and an `EnvVar` that refers to the target, preferably the
+/// annotation. The kubelet resolves it when the container starts. By then the Binding has set the value.
 fn variable<'s>(propagation: &Propagation<'s>) -> Result<Option<Variable<'s>>, ReadError> {
     let Propagation { entry, targets, .. } = propagation;
     let annotation = targets.iter().find(|target| target.kind == TargetKind::Annotation);

@@ -60,7 +60,7 @@ pub fn write_to_updated(propagations: &Propagations<'_>, review: &mut Review<'_>
     if !(must_reset || changes.misses_guaranteed_key() && runs_or_will(&review.object)?) {
         return Ok(());
     }
-    // Does not delay kubelets, which report what runs, nor the deletion of Pods.
+    // Skips the look-up for kubelets, and for Pods that are being deleted.
     let may_take_time = review.request.user != User::Kubelet && !review.request.is_for_terminating_object()?;
     let node_name = NodeName::new(&node_name).filter(|_| may_take_time);
     let node = review.lookups.node(node_name.as_ref(), &propagations.field_masks());

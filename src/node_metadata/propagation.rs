@@ -114,8 +114,8 @@ impl<'s> Propagations<'s> {
         !key.ends_with('/') && self.targets.of(kind).contains(key)
     }
 
-    /// Returns whether a Binding always overwrites the annotation `key`. With `protect`, these are all managed keys,
-    /// because none is on a Pod before it is bound. Otherwise a Node may lack the value of an entry.
+    /// Returns whether a Binding always overwrites the annotation `key`. With `protect`, that is every managed key. Without,
+    /// only those of entries with `default` or `required`.
     pub fn is_sure_to_overwrite(&self, key: &str) -> bool {
         if self.settings.protect {
             return self.manages(TargetKind::Annotation, key);

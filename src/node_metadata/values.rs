@@ -50,8 +50,8 @@ pub fn available_of(
     values
 }
 
-/// Returns the values, and the reason to reject the request: the Node could not be read, or lacks something required. If
-/// the settings ignore that it could not be read, the values are the defaults.
+/// Collects the values. If the Node could not be read, or lacks something required, also returns the rejection, which
+/// callers may ignore. If the settings ignore that the Node could not be read, the values are the defaults.
 fn collect(
     propagations: &Propagations<'_>,
     node: &NodeLookup<'_>,
@@ -70,13 +70,13 @@ fn collect(
     };
     let fields = node.map(|node| field_path::read_fields(&propagations.fields(), node.text)).unwrap_or_default();
     let mut values = Values { reserved: propagations.size_of_defaults(), ..Values::default() };
-    let mut unread = MOST_NODE_KEYS;
+    let mut keys_left = MOST_NODE_KEYS;
     let mut lacking = None;
     for (position, propagation) in propagations.entries.iter().enumerate() {
         let Propagation { entry, source, targets } = propagation;
         let mut skipped = Skipped::default();
         let field = fields.get(position).and_then(Option::as_deref);
-        let found = node.map(|node| values_at(source, node, field, &mut unread, &mut skipped)).unwrap_or_default();
+        let found = node.map(|node| values_at(source, node, field, &mut keys_left, &mut skipped)).unwrap_or_default();
         for target in targets {
             values.reserved -= propagation.size_of_default(target);
             let mut is_written = false;
@@ -138,12 +138,12 @@ impl Values {
         skipped: &mut Skipped,
     ) -> bool {
         let Target { kind, key: ref pattern } = *target;
-        // The cheapest test comes first. An annotation of the Node that is no label value counts as absent where a label
-        // is to be written: no warning, or there would be one for every Pod.
+        // The cheapest test comes first. An annotation of the Node that is not a valid label value counts as missing if it
+        // goes to a label. A warning would repeat for every Pod.
         if kind == TargetKind::Label && syntax::label_value(value).is_err() {
             return false;
         }
-        // Counts the keys that can't be written without building them.
+        // Counts keys that can't be written, and does not build them.
         let has_room = self.has_room_for(pattern.text().len() + rest.len() + value.len());
         if pattern.is_prefix() && skipped.first.is_some() && (!has_room || !syntax::is_name(rest)) {
             skipped.others += 1;
@@ -154,7 +154,7 @@ impl Values {
         if pattern.is_prefix() && propagations.names(kind, &key) {
             return false;
         }
-        // Nobody validates a Binding after the policy.
+        // The API server does not validate a Binding.
         let problem = kind.check(&key).err().or_else(|| kind.refuses(&key).map(str::to_owned));
         if let Some(problem) = problem {
             skipped.add(&quote(&key), || problem);
@@ -179,14 +179,13 @@ impl Values {
     }
 }
 
-/// Returns what `node` has at `source`: the value, and what follows the prefix of its key, if that is one. `field` is
-/// what was read, if the source is a field. Of the keys with a prefix, as many are returned as are `unread` before; the
-/// others are skipped.
+/// Returns the pairs of `node` that `source` names: the rest of the key after the prefix, and the value. For a field, the
+/// value is `field`. Returns at most `keys_left` pairs with a prefix, and counts the others as skipped.
 fn values_at<'n>(
     source: &'n NodeSource,
     node: &'n Node<'_>,
     field: Option<&'n str>,
-    unread: &mut usize,
+    keys_left: &mut usize,
     skipped: &mut Skipped,
 ) -> Vec<(&'n str, &'n str)> {
     let (pairs, pattern) = match source {
@@ -198,9 +197,9 @@ fn values_at<'n>(
         return pairs.get(pattern.text()).into_iter().map(|value| ("", value)).collect();
     }
     let mut matching = pairs.with_prefix(pattern.text());
-    let matched = matching.by_ref().take(*unread).filter_map(|(key, value)| Some((pattern.rest(key)?, value)));
+    let matched = matching.by_ref().take(*keys_left).filter_map(|(key, value)| Some((pattern.rest(key)?, value)));
     let found: Vec<_> = matched.collect();
-    *unread -= found.len();
+    *keys_left -= found.len();
     if let Some((key, _)) = matching.next() {
         let problem = || format!("at most {MOST_NODE_KEYS} keys of a Node are read for entries with '*'");
         skipped.add(&quote(key), problem);
@@ -209,6 +208,7 @@ fn values_at<'n>(
     found
 }
 
+/// Rejects a Node that lacks a required value.
 fn lacks(source: &NodeSource, position: usize, target: &Target, node: &Node<'_>) -> Rejection {
     let explanation = format!(
         "Node {} lacks a usable {}, which is required for the Pod's {} {}; add it to the Node, or give the entry of \
@@ -227,7 +227,7 @@ fn lacks(source: &NodeSource, position: usize, target: &Target, node: &Node<'_>)
 }
 
 /// Names `source` in messages: `label topology.kubernetes.io/zone`.
-pub fn describe(source: &NodeSource) -> String {
+fn describe(source: &NodeSource) -> String {
     match source {
         NodeSource::Label(key) => format!("label {}", key.with_rest("*")),
         NodeSource::Annotation(key) => format!("annotation {}", key.with_rest("*")),

@@ -4,7 +4,7 @@ use serde::Deserialize;
 
 use super::propagation::Propagations;
 use crate::decision::{Cause, CauseKind, Rejection};
-use crate::json::{ReadError, Text, Within};
+use crate::json::{FromObject, ReadError, Text, Within};
 use crate::message::shorten;
 use crate::resource::Resource;
 use crate::review::Review;
@@ -66,7 +66,7 @@ fn first_managed(propagations: &Propagations<'_>, review: &Review<'_>) -> Result
         spec.for_each_pair("selector", &mut |key, _| note(&key)).within(&path)?;
     } else if let Some(selector) = spec.object("selector").within(&path)? {
         selector.for_each_pair("matchLabels", &mut |key, _| note(&key)).within("selector").within(&path)?;
-        let mut take = |expression: Expression<'_>| note(&expression.key.unwrap_or_default());
+        let mut take = |FromObject(read): FromObject<Expression<'_>>| note(&read.key.unwrap_or_default());
         selector.for_each("matchExpressions", &mut take).within("selector").within(&path)?;
     }
     Ok(first)

@@ -1,5 +1,4 @@
-//! Bindings: schedulers, and users who bind Pods themselves, are held to the namespace's node selector too, and users
-//! to the taints of the node.
+//! Checks Bindings against the node selector of the namespace, and those of users against the node's taints too.
 
 use super::entry::MatchedEntry;
 use super::rules::{Mode, Rules, Severity};
@@ -138,7 +137,7 @@ impl<'s> BindingRules<'s> {
 }
 
 /// What to do about a node that lacks a label.
-const REMEDY: &str = "recreate the Pod if the demand is newer than it";
+const REMEDY: &str = "recreate the Pod if the setting is newer than the Pod";
 
 /// Returns how the rejection of a Binding is answered: it is only reported if one of the entries that may apply is not
 /// enforced.
@@ -204,7 +203,7 @@ fn is_for_resource(taint: &Taint, node: &Node<'_>, rules: &TolerationRules<'_>) 
     toleration.tolerates(taint) && rules.prohibition_of(&toleration).is_none()
 }
 
-/// Returns the node that a Binding is to, or nothing if its target is no Node or has no name.
+/// Returns the node of a Binding, or `None` if its target is no Node or has no name.
 ///
 /// # Errors
 /// The target can't be read.

@@ -1,4 +1,4 @@
-//! Conflict: a Pod that contradicts its namespace matches no node.
+//! Rejects Pods that contradict the required node labels of their namespace.
 
 use super::node_affinity::{NodeSelection, REQUIRED_AFFINITY, Term, labels_of};
 use super::node_rules::{RequiredNodes, SourcedRequirement};
@@ -12,8 +12,8 @@ use crate::selector::{Requirement, text};
 /// The in-tree sentence for a Pod that contradicts its namespace.
 pub(super) const SELECTOR_CONFLICT: &str = "pod node label selector conflicts with its namespace node label selector";
 
-/// Rejects a Pod whose nodeSelector has a value that its namespace rejects, or whose required node affinity could match
-/// a node and, with what its namespace demands, no longer can: it would wait for ever.
+/// Rejects a Pod that could match a node, and no longer can with the requirements of its namespace: by a value in its
+/// nodeSelector, or by its required node affinity. It would wait for ever.
 ///
 /// # Errors
 /// The conflict.
@@ -44,22 +44,22 @@ fn pair_rejection(
     subject: &PodSubject<'_, '_>,
 ) -> Rejection {
     let (name, class) = (subject.name, quote(&subject.runtime_class.name));
-    let is_of_class = subject.runtime_class.is_known_to_bring(key, value);
-    let asks =
-        format!("asks for {}, but {source} demands {}", quote_pair(key, value), shorten(&requirement.to_string()));
+    let is_of_class = subject.runtime_class.is_known_to_add(key, value);
+    let problem =
+        format!("requests {}, but {source} requires {}", quote_pair(key, value), shorten(&requirement.to_string()));
     let explanation = if is_of_class && subject.is_template() {
         // The template does not have the pair itself.
-        format!("RuntimeClass {class} of {name} {asks}; choose another RuntimeClass")
+        format!("RuntimeClass {class} of {name} {problem}; choose another RuntimeClass")
     } else if subject.runtime_class.name.is_empty() || subject.is_template() {
         let remedy = match requirement.only_value() {
             Some(value) => format!("set it to {}", quote(value)),
             None => "choose a value that is accepted".to_owned(),
         };
-        format!("the nodeSelector of {name} {asks}; remove {} from the nodeSelector, or {remedy}", shorten(key))
+        format!("the nodeSelector of {name} {problem}; remove {} from the nodeSelector, or {remedy}", shorten(key))
     } else {
-        // The API server has already merged the pairs of the RuntimeClass into the Pod: nobody can tell whose this is.
+        // The API server has merged the pairs of the RuntimeClass into the Pod, so this pair may be from either.
         format!(
-            "the nodeSelector of {name}, or its RuntimeClass {class}, {asks}; choose another RuntimeClass, or another \
+            "the nodeSelector of {name}, or its RuntimeClass {class}, {problem}; choose another RuntimeClass, or another \
              nodeSelector"
         )
     };
@@ -107,7 +107,7 @@ fn validate_terms(
     let Some(lost) = first_lost else { return Ok(()) };
     let (key, asked) = (lost.first().map(Requirement::key).unwrap_or_default(), text(&lost));
     let explanation = format!(
-        "the node affinity of {} asks for {}, but {}, and no node can have both; change or remove that expression",
+        "the node affinity of {} requests {}, but {}, and no node can have both; change or remove that expression",
         subject.name,
         quote(&asked),
         required.words_on(key)

@@ -1,6 +1,5 @@
-//! Which entry of the settings applies to a namespace: the first that matches by name, by labels, or by both. What it
-//! and the annotations of the Namespace say, with labels of the Namespace filled in where the entry refers to them. And
-//! what `enforcement: Warn` makes of a rejection.
+//! Finds the entry of the settings that applies to a namespace: the first that matches by name, by labels, or by both.
+//! Reads its selectors and the annotations of the Namespace, and fills in references to labels.
 
 use std::borrow::Cow;
 use std::fmt::Display;
@@ -27,7 +26,7 @@ pub struct CandidateEntries<'s> {
     entries: Vec<EntryAt<'s>>,
 }
 
-/// The entries that match a namespace, in order: those for some of its Pods, up to and with the first for all of them.
+/// The entries that may apply to Pods of a namespace, in order: those with a podSelector, and the first without.
 #[derive(Debug)]
 pub struct NamespaceEntries<'s> {
     settings: &'s Placement,
@@ -37,14 +36,14 @@ pub struct NamespaceEntries<'s> {
     entries: Vec<EntryAt<'s>>,
 }
 
-/// A namespace, and the entry that holds for it.
+/// A namespace, and the entry that applies to it.
 #[derive(Debug)]
 pub struct MatchedEntry<'s> {
-    /// The settings that hold for all namespaces.
+    /// The settings for all namespaces.
     pub settings: &'s Placement,
     /// The name of the namespace.
     pub namespace: &'s str,
-    /// The entry, if one matches.
+    /// The entry that applies, if one does.
     pub entry: Option<EntryAt<'s>>,
     /// The labels and annotations of the Namespace.
     pub found: Rc<LabelsAndAnnotations<'s>>,
@@ -60,13 +59,12 @@ impl<'s> CandidateEntries<'s> {
     }
 
     /// Returns the entries for a Namespace that has no name yet, only the beginning of one: those by labels, and by
-    /// `*`. Those by other names match none; what stands after one may not be what will hold, so that it validates
-    /// nothing.
+    /// `*`. Entries after one with another name are omitted, because that one may apply instead.
     pub fn for_any_name(settings: &'s Placement, beginning: &'s str) -> Self {
         Self { settings, namespace: beginning, has_name: false, entries: entries_for(settings, beginning, false) }
     }
 
-    /// Looks the Namespace up, if its labels or annotations count, and finds the entries that match it.
+    /// Looks the Namespace up, if its labels or annotations are needed, and finds the entries that match it.
     ///
     /// # Errors
     /// It can't be read, or the settings have a mistake.
@@ -78,7 +76,7 @@ impl<'s> CandidateEntries<'s> {
         Ok(self.find(found)?)
     }
 
-    /// Returns the entries that match the namespace, which was `found` in the cluster, or in a request.
+    /// Returns the entries that match the namespace, whose labels and annotations are `found`.
     ///
     /// # Errors
     /// A namespaceSelector can't be read.
@@ -97,7 +95,7 @@ impl<'s> CandidateEntries<'s> {
         Ok(NamespaceEntries { settings, namespace, has_name, found: Rc::new(found), entries })
     }
 
-    /// Returns whether one of them may say what Pods may or must not tolerate, or an annotation.
+    /// Returns whether an entry or an annotation may limit tolerations.
     pub fn may_validate_tolerations(&self) -> bool {
         self.settings.honors_toleration_annotations() || self.entries.iter().any(|at| at.entry.validates_tolerations())
     }
@@ -137,7 +135,7 @@ pub fn unmet(at: EntryAt<'_>, namespace: &LabelsAndAnnotations<'_>) -> Result<Op
 }
 
 impl<'s> NamespaceEntries<'s> {
-    /// Returns the entry that holds for a Pod. Its labels are `read` only where an entry has a podSelector.
+    /// Returns the entry that applies to a Pod. `read` reads its labels. It is called only if an entry has a podSelector.
     ///
     /// # Errors
     /// The labels can't be read, or a podSelector can't.
@@ -161,7 +159,7 @@ impl<'s> NamespaceEntries<'s> {
         Ok(self.matched(None))
     }
 
-    /// Returns the entry that holds for the namespace itself: the first for all of its Pods.
+    /// Returns the entry that applies to the namespace itself: the first for all of its Pods.
     pub fn for_namespace(self) -> MatchedEntry<'s> {
         let for_all = self.entries.last().copied().filter(|at| at.entry.pod_selector.is_none());
         self.matched(for_all)
@@ -199,7 +197,7 @@ impl<'s> MatchedEntry<'s> {
         }
     }
 
-    /// Returns the verdict about an object of the namespace, or nothing after a rejection that is only reported.
+    /// Returns the value of a verdict about an object of the namespace, or reports the rejection and returns `None`.
     ///
     /// # Errors
     /// The rejection.
@@ -212,8 +210,8 @@ impl<'s> MatchedEntry<'s> {
         severity.answer(verdict.map_err(|rejection| rejection.in_namespace(self.namespace)), decision)
     }
 
-    /// Returns the node selectors of the namespace, as they are written, in order: what its entry requires; and with it
-    /// its annotations or, if there are none, the default of the entry or of the cluster.
+    /// Returns the texts of the node selectors: the required one, then the annotations or else the default of the entry or
+    /// of the cluster.
     ///
     /// Upstream: `getNodeSelectorMap` of the `PodNodeSelector` plugin.
     pub fn node_selectors(&self) -> Vec<(Source<'s>, &str)> {
@@ -236,7 +234,7 @@ impl<'s> MatchedEntry<'s> {
         selectors
     }
 
-    /// Returns the node selector `text`, which stands at `source`, with its references filled in.
+    /// Reads the node selector `text` of `source`, with its references filled in.
     ///
     /// # Errors
     /// The Namespace lacks a label, or its value does not fit there; the annotation is malformed; the settings have a
@@ -271,7 +269,7 @@ impl<'s> MatchedEntry<'s> {
                 _ if key == reference::NAME && self.has_name => return Ok(Cow::Borrowed(self.namespace)),
                 None => "which is missing".to_owned(),
                 Some("") => "which is empty".to_owned(),
-                // Whoever answered: an invalid value could say more than it should.
+                // An invalid value could add requirements to the selector.
                 Some(value) => match syntax::label_value(value) {
                     Ok(()) => return Ok(Cow::Borrowed(value)),
                     Err(expected) => format!("whose value is not valid, expected {expected}"),
@@ -315,7 +313,7 @@ fn unresolved(source: Source<'_>, label: &str, required: Option<String>, explana
     Rejection::forbidden(cause, explanation)
 }
 
-/// Reads the selector of an annotation, which may have so many requirements and values. Those that say the same count once.
+/// Parses the selector of an annotation, within limits. Requirements that say the same count once.
 fn bounded_selector(text: &str) -> Result<Selector, String> {
     let mut selector = selector::parse(text)?;
     if selector.requirements().len() > MOST_REQUIREMENTS || selector.count_values() > MOST_VALUES {
@@ -331,7 +329,7 @@ fn bounded_selector(text: &str) -> Result<Selector, String> {
     Ok(selector)
 }
 
-/// Returns `what` an annotation of a Namespace holds, as `parse` reads its `text`.
+/// Returns the value of an annotation of a Namespace: `what` it must be, as `parse` reads its `text`.
 ///
 /// # Errors
 /// It is malformed, or longer than `longest` bytes.

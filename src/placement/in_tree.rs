@@ -1,5 +1,4 @@
-//! The in-tree admission plugin `PodNodeSelector`, where its own configuration is given: its parser, its sentences, its
-//! order.
+//! The in-tree admission plugin `PodNodeSelector`, for its own configuration: its parser, its sentences, its order.
 
 use super::conflict::SELECTOR_CONFLICT;
 use super::entry::read_annotation;
@@ -13,9 +12,9 @@ use crate::selector::{Selector, Whitelist, parse_pairs, read_pairs};
 use crate::settings::placement::{CLUSTER_DEFAULT_NODE_SELECTOR, IN_TREE_ANNOTATION};
 use crate::settings::{PodNodeSelectorPluginConfig, SettingsError, Source};
 
-/// Returns what is added to Pods of `namespace`, as it is written: its annotation, or what the configuration has as
-/// default.
-pub fn demanded<'s, 't>(
+/// Returns the text of the selector that is added to Pods of `namespace`: its annotation, or the default of the
+/// configuration.
+pub fn required<'s, 't>(
     config: &'t PodNodeSelectorPluginConfig,
     namespace: &'s str,
     annotations: &'t Pairs<'_>,
@@ -26,13 +25,12 @@ pub fn demanded<'s, 't>(
     }
 }
 
-/// Returns what the configuration has under `key`, as it is written, empty if that is nothing. Under the name of a
-/// namespace it has what Pods there may ask for.
+/// Returns the text of the selector under `key`, or an empty one. Under the name of a namespace, that is its whitelist.
 pub fn configured<'s, 't>(config: &'t PodNodeSelectorPluginConfig, key: &'s str) -> (Source<'s>, &'t str) {
     (Source::PluginConfig(key), config.get(key).and_then(Option::as_deref).unwrap_or_default())
 }
 
-/// Reads the selector `text`, which stands at `source`.
+/// Reads the selector `text` of `source`.
 ///
 /// # Errors
 /// It is malformed.
@@ -64,7 +62,7 @@ pub fn admit(
     config: &PodNodeSelectorPluginConfig,
 ) -> Result<(), Rejection> {
     let namespace = &*review.request.namespace;
-    let (source, text) = demanded(config, namespace, annotations);
+    let (source, text) = required(config, namespace, annotations);
     let required = parse(source, text, read_pairs)?;
     let own: Option<Pairs<'_>> = review.object.get_at(&["spec", NODE_SELECTOR]).within("object")?;
     let own = own.unwrap_or_default();

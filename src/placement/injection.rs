@@ -1,4 +1,4 @@
-//! Injection: adds what a namespace requires of nodes to its Pods. And everything that is added to a Pod.
+//! Adds the required node labels of a namespace to its Pods, and writes everything that is added to a Pod.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -15,25 +15,25 @@ use crate::limits::{LARGEST_OBJECT, MOST_EXPRESSIONS, SHORT_LIST};
 use crate::message::joined;
 use crate::toleration::Toleration;
 
-/// What is added to a Pod that is accepted, and the rules that accepted it.
+/// Everything that is added to an accepted Pod, and the rules that accepted it.
 #[derive(Debug)]
 pub struct PodMutation<'p, 'r> {
-    /// What is added to its nodeSelector and node affinity.
+    /// The requirements that are added to its nodeSelector and node affinity.
     pub added: Vec<SourcedRequirement<'r>>,
-    /// The nodeSelector and node affinity that it has then.
+    /// Its nodeSelector and node affinity, with these requirements.
     pub selection: NodeSelection<'p>,
-    /// What is added to its tolerations.
+    /// The tolerations that are added.
     pub tolerations: Vec<Toleration>,
-    /// What is added to its preferences.
+    /// The preferences that are added.
     pub preferences: Vec<Preference>,
     /// The rules.
     pub rules: &'r Rules<'r>,
-    /// What is required of its node.
+    /// The requirements on its node.
     pub required: Cow<'r, RequiredNodes<'r>>,
 }
 
-/// Adds to `selection` what is `required` and it lacks, and returns that. Simple requirements go into the nodeSelector,
-/// the others into required node affinity.
+/// Adds the missing requirements to `selection`, and returns them. Simple requirements go into the nodeSelector, the others
+/// into required node affinity.
 ///
 /// # Errors
 /// There would be more expressions than are read.
@@ -95,7 +95,7 @@ fn lacking(
 ) -> Result<Vec<(usize, usize)>, Rejection> {
     let mut size: usize = terms.iter().map(|term| term.size()).sum();
     let (mut bytes, mut lacking) = (0, Vec::new());
-    // A few are looked for among a term's expressions as they are; many by what they say, as one text each.
+    // A few are compared with each expression of a term. Many are looked up by their identities.
     let mut identities = Vec::new();
     if expressions.len() > SHORT_LIST {
         identities.extend(expressions.iter().map(|own| own.requirement.identity()));
@@ -132,7 +132,7 @@ impl PodMutation<'_, '_> {
         self.added.is_empty() && self.tolerations.is_empty() && self.preferences.is_empty()
     }
 
-    /// Writes all of it into `spec`, a PodSpec, and tells the audit log.
+    /// Writes all of it into `spec`, a PodSpec, and adds audit annotations.
     ///
     /// # Errors
     /// `spec` can't be read.
@@ -144,7 +144,7 @@ impl PodMutation<'_, '_> {
     }
 
     fn write_selection(&self, spec: &mut RawObject<'_>) -> Result<(), ReadError> {
-        let added = self.added.iter().map(|demanded| &demanded.requirement);
+        let added = self.added.iter().map(|added| &added.requirement);
         let pairs = added.filter_map(|requirement| Some((requirement.key(), requirement.only_value()?)));
         let mut pairs = pairs.peekable();
         if pairs.peek().is_some() {
@@ -167,12 +167,12 @@ impl PodMutation<'_, '_> {
         Ok(())
     }
 
-    /// Returns what is added to nodeSelector and node affinity, as text.
+    /// Returns the added requirements as text.
     fn added_to_selection(&self) -> String {
-        joined(self.added.iter().map(|demanded| &demanded.requirement), ",")
+        joined(self.added.iter().map(|added| &added.requirement), ",")
     }
 
-    /// Returns all of it as text, as the audit log has it.
+    /// Returns all of it as text, as in audit annotations.
     pub fn as_text(&self) -> String {
         let parts = [
             ("node-selector", self.added_to_selection()),
@@ -183,10 +183,10 @@ impl PodMutation<'_, '_> {
         joined(added.map(|(what, text)| format!("{what} {text}")), "; ")
     }
 
-    /// Tells the audit log what was added, and where it is demanded.
+    /// Adds audit annotations with the additions and their sources.
     fn record(&self, decision: &mut Decision<'_>) {
         let mut sources: Vec<String> = Vec::new();
-        for source in self.added.iter().map(|demanded| demanded.source.to_string()) {
+        for source in self.added.iter().map(|added| added.source.to_string()) {
             if !sources.contains(&source) {
                 sources.push(source);
             }

@@ -1,19 +1,18 @@
-//! Placement: a namespace says which nodes its Pods may use, and which taints they may tolerate.
+//! Decides which nodes the Pods of a namespace may use, and which taints they may tolerate. Adds the node selector and the
+//! tolerations of the namespace to Pods, and rejects Pods that contradict them.
 //!
-//! The policy adds the namespace's node selector and tolerations to Pods, and rejects what contradicts them.
-//!
-//! What applies:
+//! The rules that apply:
 //!
 //! - [`entry`]: which entry of the settings applies to a namespace, whether the Namespace is looked up for that, what
 //!   the entry and annotations say, with `$(KEY)` filled in, and whether that is enforced.
 //! - [`node_rules`]: which nodes they require, and which default yields to what a Pod chooses. [`toleration_rules`]:
-//!   which tolerations they add, allow and forbid. Each with the setting or annotation that demands it.
-//! - [`rules`]: all of these for one request, without what the user is exempt from, and how `enforcement: Warn` answers.
+//!   which tolerations they add, allow and forbid. Each with the setting or annotation that requires it.
+//! - [`rules`]: all of these for one request, without what the user is exempt from. How a rejection is answered.
 //!
-//! What it is applied to:
+//! The objects that they apply to:
 //!
-//! - [`subject`]: a Pod, or the template of Pods, with its RuntimeClass. [`node_affinity`]: what of it decides on which
-//!   nodes it may run.
+//! - [`subject`]: a Pod, or the template of Pods, with its RuntimeClass. [`node_affinity`]: its node selector and node
+//!   affinity.
 //!
 //! One file per rule, in the order in which they are applied: [`conflict`], [`injection`], [`requests`],
 //! [`tolerations`], [`named_node`], [`preferences`].

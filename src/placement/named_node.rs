@@ -1,4 +1,4 @@
-//! Pods that name their node, and so never pass the scheduler: labels, node affinity and taints are compared here.
+//! Checks the node that a Pod names. No scheduler checks it, so labels, node affinity and taints are compared here.
 
 use super::injection::PodMutation;
 use super::node_rules::{RequiredNodes, SourcedWhitelist};
@@ -17,14 +17,14 @@ pub struct NamedNode<'p, 'r> {
     subject: &'p PodSubject<'p, 'p>,
     mutation: &'p PodMutation<'p, 'r>,
     node_name: String,
-    /// Those that it may have wherever it runs.
+    /// The tolerations that are allowed on every node.
     tolerations: Vec<Toleration>,
-    /// Those that it may have only for the extended resources that it requests. They count where the node has the
-    /// resource: no scheduler has looked.
+    /// The tolerations that are allowed only for the extended resources that the Pod requests. They count if the node has
+    /// the resource.
     for_resources: Vec<Toleration>,
 }
 
-/// Returns whether a Pod is held to the node that it names, or may name none: some rule is about its node.
+/// Returns whether the node that a Pod names is checked.
 ///
 /// # Errors
 /// The Pod's spec can't be read.
@@ -38,8 +38,7 @@ pub fn is_held(
     Ok(is_anything_required && !is_ignored && !subject.node_name()?.is_empty())
 }
 
-/// Rejects a Pod that names its node where none may. No Node is looked up here: templates are treated alike, and their
-/// node may not exist yet.
+/// Rejects a Pod that names its node although no Pod may. Looks up no Node, because this is for templates too.
 ///
 /// # Errors
 /// No Pod may name its node.
@@ -48,7 +47,7 @@ pub fn validate_naming(
     rules: &Rules<'_>,
     required: &RequiredNodes<'_>,
 ) -> Result<(), Rejection> {
-    // Pods that the audit scanner sends already run: they have the name of their node from a Binding.
+    // Pods from the audit scanner run already. A Binding named their node.
     if !is_held(subject, rules, required)? || subject.is_scanned() {
         return Ok(());
     }
@@ -78,8 +77,7 @@ pub fn validate_naming(
 }
 
 impl<'p, 'r> NamedNode<'p, 'r> {
-    /// Returns a Pod that was let in, gets this `mutation`, and is held to the node that it names, or nothing if it is
-    /// not.
+    /// Returns the node that an accepted Pod names, or `None` if no rule checks it.
     ///
     /// # Errors
     /// The Pod's tolerations can't be read, or are too many; its RuntimeClass can't be read.
@@ -89,9 +87,9 @@ impl<'p, 'r> NamedNode<'p, 'r> {
         }
         let (mut tolerations, mut for_resources) = (Vec::new(), Vec::new());
         for toleration in tolerations::of_pod(subject)?.into_iter().chain(mutation.tolerations.iter().cloned()) {
-            // A toleration that the rules object to, on a Pod that was let in, was brought by the Pod's RuntimeClass,
-            // or added by the cluster or for a resource. Schedulers have brought the Pods there that the audit
-            // scanner sends. With DRA, extended resources stand in no Node's `allocatable` (KEP-5004).
+            // If the rules object to a toleration of an accepted Pod, the RuntimeClass or the cluster added it, or a
+            // resource allows it. Pods from the audit scanner run already, so their resources are not checked: with DRA,
+            // no Node lists extended resources in `allocatable` (KEP-5004).
             let is_for_resource = !subject.is_scanned()
                 && is_extended(&toleration.key)
                 && mutation.rules.tolerations.objection_to(&toleration).is_some()
@@ -111,10 +109,10 @@ impl<'p, 'r> NamedNode<'p, 'r> {
         masks
     }
 
-    /// Rejects a Pod that names a node which it may not use.
+    /// Rejects a Pod that names a node which it must not use.
     ///
     /// # Errors
-    /// What the node lacks; or that it could not be read.
+    /// The Pod must not use the node, or the node could not be read.
     pub fn validate(&self, node: &NodeLookup<'_>) -> Result<(), Rejection> {
         let names_node = format!("{} names node {}", self.subject.name, quote(&self.node_name));
         let Some(node) = node.required_by(&names_node)? else { return Ok(()) };
@@ -135,7 +133,7 @@ impl<'p, 'r> NamedNode<'p, 'r> {
         self.validate_taints(node, &names_node)
     }
 
-    /// Returns what all causes to reject the Pod for its node have in common.
+    /// Returns the common part of all causes.
     fn cause(&self) -> Cause {
         Cause { kind: CauseKind::NodeName, requested: Some(self.node_name.clone()), ..Cause::default() }
     }
@@ -156,8 +154,8 @@ impl<'p, 'r> NamedNode<'p, 'r> {
         Err(Rejection::forbidden(Cause { taint, detail, ..self.cause() }, explanation))
     }
 
-    /// Rejects a Pod that names a node which the whitelist does not allow. Labels that the Pod may always ask for are
-    /// skipped: `validate` compared its selection with the node.
+    /// Rejects a Pod that names a node which the whitelist does not allow. Skips labels that the Pod may always request:
+    /// `validate` compared its selection with the node.
     fn validate_labels(&self, node: &Node<'_>, names_node: &str) -> Result<(), Rejection> {
         let Some(SourcedWhitelist { whitelist, source, .. }) = &self.mutation.rules.nodes.whitelist else {
             return Ok(());
@@ -192,13 +190,13 @@ impl<'p, 'r> NamedNode<'p, 'r> {
     /// Returns whether the Pod selects `key=value` by a pair that its entry requires, or one of its RuntimeClass.
     fn has_allowed_pair(&self, key: &str, value: &str, whitelist: &Whitelist) -> bool {
         self.mutation.selection.node_selector.get(key) == Some(value)
-            && (whitelist.demands_value(key, value) || self.subject.runtime_class.is_known_to_bring(key, value))
+            && (whitelist.requires_value(key, value) || self.subject.runtime_class.is_known_to_add(key, value))
     }
 
     /// Returns the expressions of the Pod's node affinity that its entry requires.
     fn allowed_expressions(&self, whitelist: &Whitelist) -> Selector {
         let expressions = self.mutation.selection.terms.iter().flatten().flat_map(|term| &term.expressions);
-        let required = expressions.filter_map(|own| own.requirement.as_ref()).filter(|own| whitelist.demands(own));
+        let required = expressions.filter_map(|own| own.requirement.as_ref()).filter(|own| whitelist.requires(own));
         Selector::new(required.cloned().collect()).without_repeats()
     }
 }

@@ -1,4 +1,4 @@
-//! Namespaces: their annotations are validated where they are written, not first where a Pod fails.
+//! Validates annotations of Namespaces when they are written, before a Pod fails.
 
 use super::entry::{CandidateEntries, MatchedEntry};
 use super::pods;
@@ -12,13 +12,13 @@ use crate::object_meta::{self, LabelsAndAnnotations, ObjectName};
 use crate::review::Review;
 use crate::settings::{OnRejectedPods, Placement, Setting, Source, reference};
 
-/// Validates a Namespace that is created, whose annotations change, or that comes under another entry of the settings.
+/// Validates a Namespace that is created, whose annotations change, or to which another entry applies now.
 ///
 /// # Errors
 /// What is wrong with the annotations.
 pub fn validate(review: &mut Review<'_>, settings: &Placement) -> Result<(), Rejection> {
     let Review { request, object, decision, lookups, .. } = review;
-    // An object that is being deleted is let through: to remove a finalizer is an update.
+    // Objects that are being deleted are accepted: removing a finalizer is an update.
     if settings.on_namespaces == OnRejectedPods::Ignore || request.is_for_terminating_object()? {
         return Ok(());
     }
@@ -35,14 +35,14 @@ pub fn validate(review: &mut Review<'_>, settings: &Placement) -> Result<(), Rej
     if request.is_update() {
         old = Some(LabelsAndAnnotations::read(request.old_object()?).within("oldObject")?);
     }
-    let is_elsewhere = comes_under_another(&matched, old.as_ref())?;
+    let is_entry_changed = has_entry_changed(&matched, old.as_ref())?;
     // Missing labels only get a warning: controllers often add them after the creation.
-    if is_elsewhere {
+    if is_entry_changed {
         for unresolved in unresolved(&matched)? {
             decision.warn_instead(&unresolved);
         }
     }
-    if !must_be_validated(&matched, old.as_ref(), is_elsewhere) {
+    if !must_be_validated(&matched, old.as_ref(), is_entry_changed) {
         return Ok(());
     }
     let mut severity = matched.severity();
@@ -52,7 +52,7 @@ pub fn validate(review: &mut Review<'_>, settings: &Placement) -> Result<(), Rej
     matched.answer(validate_every_pod(&matched, lookups), severity, decision).map(drop)
 }
 
-/// Validates a Pod that requests nothing: it gets what the annotations say.
+/// Validates a Pod that requests nothing. The annotations are added to it.
 fn validate_every_pod(matched: &MatchedEntry<'_>, lookups: &Lookups<'_>) -> Result<(), Rejection> {
     let rules = Rules::for_request(matched, None, Mode::Namespace)?;
     let spec = RawObject::default();
@@ -65,7 +65,7 @@ fn validate_every_pod(matched: &MatchedEntry<'_>, lookups: &Lookups<'_>) -> Resu
 /// Returns, for each setting of the entry that can't be resolved, why it can't.
 fn unresolved(matched: &MatchedEntry<'_>) -> Result<Vec<Rejection>, Rejection> {
     let Some(at) = matched.entry else { return Ok(Vec::new()) };
-    // A name that is still to be given is no label that is lacking.
+    // With `generateName`, the name is not known yet, so it is not missing.
     let is_known = |text: &str| matched.has_name || !reference::keys(text).any(|key| key == reference::NAME);
     let preferred = at.entry.preferred_node_selector.iter();
     let preferred = preferred.map(|preferred| (Setting::PreferredNodeSelector, &preferred.selector));
@@ -85,9 +85,12 @@ fn unresolved(matched: &MatchedEntry<'_>) -> Result<Vec<Rejection>, Rejection> {
     Ok(unresolved)
 }
 
-/// Returns whether an annotation that counts is there; and, in an update, one was changed, or another entry holds now,
-/// or its entry says something else.
-fn must_be_validated(matched: &MatchedEntry<'_>, old: Option<&LabelsAndAnnotations<'_>>, is_elsewhere: bool) -> bool {
+/// Returns whether there are annotations to validate, and they or the entry are new.
+fn must_be_validated(
+    matched: &MatchedEntry<'_>,
+    old: Option<&LabelsAndAnnotations<'_>>,
+    is_entry_changed: bool,
+) -> bool {
     let MatchedEntry { settings, found, .. } = matched;
     let mut keys: Vec<&str> = settings.namespace_annotations.0.iter().map(String::as_str).collect();
     if settings.honors_toleration_annotations() {
@@ -96,12 +99,12 @@ fn must_be_validated(matched: &MatchedEntry<'_>, old: Option<&LabelsAndAnnotatio
     let is_any_there = keys.iter().any(|key| found.annotations.contains_key(key));
     let is_changed =
         |old: &LabelsAndAnnotations<'_>| keys.iter().any(|key| found.annotations.get(key) != old.annotations.get(key));
-    is_any_there && (is_elsewhere || old.is_some_and(is_changed))
+    is_any_there && (is_entry_changed || old.is_some_and(is_changed))
 }
 
-/// Returns whether the Namespace, which may have been an `old` one, comes under another entry, or has another value for
-/// a label that its entry refers to.
-fn comes_under_another(matched: &MatchedEntry<'_>, old: Option<&LabelsAndAnnotations<'_>>) -> Result<bool, Rejection> {
+/// Returns whether another entry applies than to `old`, or a label that the entry refers to has another value. Returns
+/// true without `old`.
+fn has_entry_changed(matched: &MatchedEntry<'_>, old: Option<&LabelsAndAnnotations<'_>>) -> Result<bool, Rejection> {
     let MatchedEntry { settings, namespace, entry, found, .. } = matched;
     let Some(old) = old else { return Ok(true) };
     if found.labels == old.labels {

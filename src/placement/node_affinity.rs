@@ -1,7 +1,7 @@
-//! What of a Pod decides on which nodes it may run: `nodeSelector` and required node affinity. It is read, and matched
-//! as the scheduler does it; terms are written.
+//! The node selector and the required node affinity of a Pod. Reads them, matches nodes as the scheduler does, and writes
+//! terms.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fmt;
 
 use serde::Serialize;
@@ -17,27 +17,26 @@ use crate::settings::OnNodeAffinity;
 /// The member of a PodSpec that holds the pairs.
 pub const NODE_SELECTOR: &str = "nodeSelector";
 
-/// Where in a PodSpec required node affinity stands.
+/// The path of required node affinity in a PodSpec.
 pub const REQUIRED_AFFINITY: [&str; 3] = ["affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution"];
 
 /// The member of required node affinity that holds its terms.
 pub const TERMS: &str = "nodeSelectorTerms";
 
-/// On which nodes a Pod may run, by its own account.
+/// The nodes that a Pod selects.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct NodeSelection<'a> {
     /// `nodeSelector`
     pub node_selector: Pairs<'a>,
-    /// The terms of required node affinity, of which one must match; nothing, if there is no such affinity, or no rule
-    /// reads it.
+    /// The terms of required node affinity, one of which must match. `None` if there is none, or if it was not read.
     pub terms: Option<Vec<Term>>,
 }
 
-/// Of what there is more than is read, and how much of it is.
+/// A limit that was exceeded, and what it counts: `(1000, "terms")`.
 pub type TooMany = (usize, &'static str);
 
 impl<'a> NodeSelection<'a> {
-    /// Reads that of `spec`, the JSON text of a PodSpec.
+    /// Reads the selection of `spec`, the JSON text of a PodSpec.
     ///
     /// ```
     /// use node_placement_policy::placement::node_affinity::NodeSelection;
@@ -61,7 +60,7 @@ impl<'a> NodeSelection<'a> {
         }
     }
 
-    /// Returns everything that it selects nodes by, without node affinity that is to be ignored.
+    /// Returns the pairs, expressions and fields. Omits node affinity if `on_node_affinity` is `Ignore`.
     pub fn requested(&self, on_node_affinity: OnNodeAffinity) -> impl Iterator<Item = Requested<'_>> {
         let pairs = self.node_selector.iter().map(|(key, value)| Requested::Pair(key, value));
         let terms = self.terms.as_ref().filter(|_| on_node_affinity == OnNodeAffinity::Check);
@@ -70,16 +69,16 @@ impl<'a> NodeSelection<'a> {
         pairs.chain(expressions).chain(fields)
     }
 
-    /// Adds these pairs to its nodeSelector, where that does not have their keys.
-    pub fn add_missing(&mut self, pairs: &BTreeMap<String, String>) {
-        for (key, value) in pairs {
+    /// Adds those of `pairs` to the nodeSelector whose keys it lacks.
+    pub fn add_missing(&mut self, pairs: &Pairs<'_>) {
+        for (key, value) in pairs.iter() {
             if !self.node_selector.contains_key(key) {
-                self.node_selector.insert(key.as_str().into(), value.as_str().into());
+                self.node_selector.insert(key.into(), value.into());
             }
         }
     }
 
-    /// Returns whether a node with this name, of which `label` tells the labels, is one that the Pod may run on.
+    /// Returns whether the Pod selects a node with this name. `label` returns the value of a label of the node.
     ///
     /// Upstream: `RequiredNodeAffinity.Match` of `k8s.io/component-helpers/scheduling/corev1/nodeaffinity`.
     pub fn matches_node<'l>(&self, node: &str, label: impl Fn(&str) -> Option<&'l str>) -> bool {
@@ -88,7 +87,7 @@ impl<'a> NodeSelection<'a> {
     }
 }
 
-/// One thing that a Pod selects nodes by.
+/// A pair, expression or field that selects nodes.
 #[derive(Clone, Copy, Debug)]
 pub enum Requested<'s> {
     /// A pair of its nodeSelector.
@@ -108,7 +107,7 @@ impl Requested<'_> {
         }
     }
 
-    /// Returns how many values it has, and one for itself.
+    /// Returns the number of its values plus one.
     pub const fn size(&self) -> usize {
         match self {
             Self::Pair(..) => 1,
@@ -125,7 +124,7 @@ impl Requested<'_> {
         }
     }
 
-    /// Returns what messages call it.
+    /// Returns its name in messages.
     pub fn words(&self) -> String {
         let kind = match self {
             Self::Pair(..) => "",
@@ -146,8 +145,8 @@ impl fmt::Display for Requested<'_> {
     }
 }
 
-/// Returns the terms of required node affinity in `spec`, a PodSpec, or nothing if it has no such affinity; and the
-/// limit that they exceed, if they do.
+/// Reads the terms of required node affinity in `spec`, a PodSpec. Returns `None` if it has no such affinity. Also returns
+/// the limit that they exceed, if they do.
 ///
 /// # Errors
 /// They can't be read.
@@ -157,8 +156,8 @@ pub fn read_terms(spec: &RawObject<'_>) -> Result<(Option<Vec<Term>>, Option<Too
     Ok((Some(terms), too_many))
 }
 
-/// Returns the elements of the list `key` of a Pod's affinity, as `read` reads one; the number of their expressions and
-/// values; and the limit that they exceed, if they do.
+/// Reads the list `key` of a Pod's affinity. `read` reads an element. Returns the elements, the number of their expressions
+/// and values, and the limit that they exceed, if they do.
 ///
 /// # Errors
 /// They can't be read.
@@ -179,7 +178,7 @@ pub fn read_list<T>(
     Ok((all, size, too_many(count, size)))
 }
 
-/// Returns the limit that so many terms exceed, with so many expressions and values in all.
+/// Returns the limit that so many terms exceed, with `size` expressions and values in all.
 pub const fn too_many(terms: usize, size: usize) -> Option<TooMany> {
     match (terms, size) {
         (..=MOST_TERMS, ..=MOST_EXPRESSIONS) => None,
@@ -198,11 +197,11 @@ const NODE_NAME_FIELD: &str = "metadata.name";
 /// One of the ORed terms of required node affinity (`NodeSelectorTerm`).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Term {
-    /// On labels; all must hold.
+    /// The expressions on labels, all of which must match.
     pub expressions: Vec<Expression>,
-    /// How many of them it was read with.
+    /// The number of expressions that were read. The others were added.
     read: usize,
-    /// On fields; all must hold.
+    /// The expressions on fields, all of which must match.
     pub fields: Vec<Expression>,
 }
 
@@ -211,18 +210,18 @@ pub struct Term {
 pub struct Expression {
     /// The label or field.
     pub key: String,
-    /// As it was written; perhaps none that exists.
+    /// The operator as written, which may be unknown.
     operator: String,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     values: Vec<String>,
-    /// What it demands of a label; nothing, if it is invalid, and matches no node.
+    /// The requirement on the label. `None` if the expression is invalid: it matches no node.
     #[serde(skip)]
     pub requirement: Option<Requirement>,
 }
 
 impl Term {
-    /// Reads the `text` of a term, and adds the number of its expressions and values to `size`. Where that is more than
-    /// [`MOST_EXPRESSIONS`], what is read is not complete. `null` is a term that matches no node.
+    /// Reads the `text` of a term, and adds the number of its expressions and values to `size`. Stops above
+    /// [`MOST_EXPRESSIONS`]. `null` is a term that matches no node.
     ///
     /// # Errors
     /// It is no term.
@@ -237,7 +236,7 @@ impl Term {
         Ok(Self { read: expressions.len(), expressions, fields })
     }
 
-    /// Returns a term that has nothing but these requirements.
+    /// Returns a term with these requirements.
     pub fn from_requirements<'r>(requirements: impl IntoIterator<Item = &'r Requirement>) -> Self {
         let expressions = requirements.into_iter().map(Expression::from_requirement).collect();
         Self { expressions, ..Self::default() }
@@ -253,10 +252,10 @@ impl Term {
         self.expressions.push(Expression::from_requirement(requirement));
     }
 
-    /// Writes what was added to it into `term`, which it was read from.
+    /// Appends the added expressions to `term`, from which this was read.
     ///
     /// # Errors
-    /// `term` is none.
+    /// `term` has no list of expressions.
     pub fn write_added(&self, term: &mut RawObject<'_>) -> Result<(), ReadError> {
         let list = term.list_mut(EXPRESSIONS)?;
         for expression in self.expressions.iter().skip(self.read) {
@@ -265,7 +264,7 @@ impl Term {
         Ok(())
     }
 
-    /// Returns whether anything was added to it.
+    /// Returns whether expressions were added to it.
     pub const fn is_added_to(&self) -> bool {
         self.expressions.len() > self.read
     }
@@ -275,7 +274,7 @@ impl Term {
         self.expressions.is_empty() && self.fields.is_empty()
     }
 
-    /// Returns how many expressions and values it has.
+    /// Returns the number of its expressions and values.
     pub fn size(&self) -> usize {
         self.expressions.iter().chain(&self.fields).map(Expression::size).sum()
     }
@@ -285,13 +284,13 @@ impl Term {
         self.fields.iter().flat_map(|field| &field.values).map(String::as_str)
     }
 
-    /// Returns the first expression that labels don't meet, of which `label` tells the value by key.
+    /// Returns the first expression that labels don't meet. `label` returns the value of a label.
     pub fn first_unmet<'l>(&self, label: impl Fn(&str) -> Option<&'l str>) -> Option<&Expression> {
         let is_met = |own: &&Expression| own.requirement.as_ref().is_some_and(|it| it.accepts(label(&own.key)));
         self.expressions.iter().find(|own| !is_met(own))
     }
 
-    /// Returns whether a node with this name, of which `label` tells the labels, matches.
+    /// Returns whether a node with this name matches. `label` returns the value of a label of the node.
     ///
     /// Upstream: `nodeSelectorTerm.match` of `k8s.io/component-helpers/scheduling/corev1/nodeaffinity`.
     pub fn matches<'l>(&self, node: &str, label: impl Fn(&str) -> Option<&'l str>) -> bool {
@@ -300,8 +299,7 @@ impl Term {
             && self.fields.iter().all(|field| field.matches_field(node))
     }
 
-    /// Returns what the expressions on labels say together, or nothing if the term matches no node, whatever its name
-    /// and labels.
+    /// Returns the expressions on labels as a selector, or `None` if the term matches no node.
     pub fn selector(&self) -> Option<Selector> {
         if self.is_empty() {
             return None;
@@ -310,16 +308,18 @@ impl Term {
         requirements.collect::<Option<_>>().map(Selector::new)
     }
 
-    /// Returns whether the term can match a node, beside this nodeSelector: it does not contradict itself.
+    /// Returns whether the term can match a node together with this nodeSelector: they don't contradict each other.
     pub fn can_match(&self, node_selector: &Pairs<'_>) -> bool {
         let Some(asked) = self.selector() else { return false };
         labels_of(&asked, node_selector).iter().all(|label| !label.values.is_empty())
     }
 
-    /// Returns what its valid expressions say, each as the [identity](Requirement::identity) of its requirement.
+    /// Returns the [identities](Requirement::identity) of its valid expressions.
     pub fn stated(&self) -> BTreeSet<String> {
-        let valid = self.expressions.iter().filter_map(|own| own.requirement.as_ref());
-        valid.map(Requirement::identity).collect()
+        // Collecting a set would sort a list first, and code that sorts is a hundredth of the module.
+        let mut stated = BTreeSet::new();
+        stated.extend(self.expressions.iter().filter_map(|own| Some(own.requirement.as_ref()?.identity())));
+        stated
     }
 }
 
@@ -351,7 +351,7 @@ impl Expression {
         Ok(Self { key, operator, values, requirement })
     }
 
-    /// Returns what `requirement` demands, as node affinity has it.
+    /// Converts a requirement into an expression.
     fn from_requirement(requirement: &Requirement) -> Self {
         Self {
             key: requirement.key().to_owned(),
@@ -361,7 +361,7 @@ impl Expression {
         }
     }
 
-    /// Returns how many values it has, and one for itself.
+    /// Returns the number of its values plus one.
     pub const fn size(&self) -> usize {
         1 + self.values.len()
     }
@@ -381,18 +381,18 @@ impl Expression {
     }
 }
 
-/// What is said of one label.
+/// The requirements on one label.
 #[derive(Debug)]
 pub struct Label<'s> {
     /// Its key.
     pub key: &'s str,
-    /// What is said of it.
+    /// The requirements.
     pub requirements: &'s [Requirement],
-    /// The values that nothing of that excludes.
+    /// The values that meet all of them.
     pub values: PossibleValues<'s>,
 }
 
-/// Returns what `selector` says of labels, by key, beside this nodeSelector.
+/// Groups the requirements of `selector` by label, and narrows their values to those of the nodeSelector.
 pub fn labels_of<'s>(selector: &'s Selector, node_selector: &'s Pairs<'_>) -> Vec<Label<'s>> {
     let mut labels = Vec::new();
     for requirements in selector.by_label() {
@@ -416,7 +416,7 @@ impl fmt::Display for Expression {
     }
 }
 
-/// The operators of node affinity (`NodeSelectorOperator`). A selector has more, which are other words for these.
+/// The operators of node affinity (`NodeSelectorOperator`). A selector has synonyms for some of them.
 const OPERATORS: [(Operator, &str); 6] = [
     (Operator::In, "In"),
     (Operator::NotIn, "NotIn"),

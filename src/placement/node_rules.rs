@@ -1,5 +1,5 @@
-//! Which nodes a namespace requires: by its entry and, as default, by annotations, the entry or the whole cluster. And
-//! which its Pods may request.
+//! The rules of a namespace about nodes: the labels that are required, by its entry and by annotations or a default, and
+//! the labels that Pods may request.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -15,29 +15,29 @@ use crate::selector::{self, Requirement, Selector, Whitelist};
 use crate::settings::key::ForbiddenLabels;
 use crate::settings::{EntryAt, OnDefaultConflict, OnNodeAffinity, Placement, Setting, Source};
 
-/// What the settings and the Namespace's annotations say about the nodes of a namespace.
+/// The rules of a namespace about nodes.
 #[derive(Debug)]
 pub struct NodeRules<'s> {
-    /// The settings that hold for all namespaces.
+    /// The settings for all namespaces.
     pub settings: &'s Placement,
-    /// What Pods may request; nothing, if that is everything.
+    /// The whitelist, or `None` if Pods may request everything.
     pub whitelist: Option<SourcedWhitelist<'s>>,
-    /// Labels that Pods must not select nodes by, if there are some.
+    /// The labels that Pods must not select nodes by, if there are some.
     pub forbidden: Option<SourcedForbiddenLabels<'s>>,
-    /// What nodes must meet.
+    /// The required labels of nodes.
     pub required: RequiredNodes<'s>,
 }
 
-/// Forbidden labels, and where they are listed.
+/// Forbidden labels, and their setting.
 #[derive(Clone, Debug)]
 pub struct SourcedForbiddenLabels<'s> {
     /// The labels.
     pub labels: ForbiddenLabels<'s>,
-    /// What the entry itself requires. It is never refused.
+    /// The requirements of the entry itself, which are never refused.
     pub own: Whitelist,
-    /// Where the labels are listed.
+    /// The setting that lists the labels.
     pub source: Source<'s>,
-    /// For which namespace.
+    /// The name of the namespace.
     pub namespace: &'s str,
 }
 
@@ -51,8 +51,8 @@ impl<'s> SourcedForbiddenLabels<'s> {
     }
 }
 
-/// Returns what the entry itself requires, always or as a default that may not hold. What can't be resolved is left out:
-/// where it holds, every Pod is rejected for it.
+/// Returns the requirements of the entry itself, with those of a default that may not apply. Omits those that can't be
+/// resolved: if they apply, every Pod is rejected.
 fn required_by_entry(matched: &MatchedEntry<'_>, at: EntryAt<'_>) -> Result<Vec<Requirement>, Rejection> {
     let mut required = Vec::new();
     for (setting, text) in at.entry.required_node_selectors() {
@@ -64,7 +64,7 @@ fn required_by_entry(matched: &MatchedEntry<'_>, at: EntryAt<'_>) -> Result<Vec<
     Ok(required)
 }
 
-/// What nodes must meet, in the order in which it is required.
+/// The required labels of nodes, in the order of their settings.
 #[derive(Clone, Debug)]
 pub struct RequiredNodes<'s> {
     /// The name of the namespace.
@@ -73,21 +73,21 @@ pub struct RequiredNodes<'s> {
     pub requirements: Vec<SourcedRequirement<'s>>,
 }
 
-/// A whitelist, and where it stands.
+/// A whitelist, and its setting.
 #[derive(Clone, Debug)]
 pub struct SourcedWhitelist<'s> {
-    /// What Pods may request.
+    /// The whitelist.
     pub whitelist: Whitelist,
-    /// Where that is said.
+    /// The setting.
     pub source: Source<'s>,
-    /// For which namespace.
+    /// The name of the namespace.
     pub namespace: &'s str,
     /// Set if a reference could not be resolved. The whitelist then allows nothing.
     pub unresolved: Option<Rejection>,
 }
 
 impl<'s> SourcedWhitelist<'s> {
-    /// Returns the whitelist of the entry that holds; nothing, if Pods may request everything.
+    /// Returns the whitelist of the entry that applies, or `None` if Pods may request everything.
     ///
     /// # Errors
     /// The settings have a mistake.
@@ -96,7 +96,7 @@ impl<'s> SourcedWhitelist<'s> {
         let Some(text) = &at.entry.allowed_node_selector else { return Ok(None) };
         let source = Source::Entry(at, Setting::AllowedNodeSelector);
         let (selector, unresolved) = match matched.selector(source, text) {
-            Err(rejection) if mode.leaves_out(&rejection) => return Ok(None),
+            Err(rejection) if mode.omits(&rejection) => return Ok(None),
             Err(rejection) if rejection.is_unresolved() => (Selector::default(), Some(rejection)),
             selector => (selector?, None),
         };
@@ -105,17 +105,17 @@ impl<'s> SourcedWhitelist<'s> {
     }
 }
 
-/// One requirement that nodes must meet, and where it stands.
+/// A requirement on nodes, and the setting or annotation that has it.
 #[derive(Clone, Debug)]
 pub struct SourcedRequirement<'s> {
-    /// What is required.
+    /// The requirement.
     pub requirement: Requirement,
-    /// Where.
+    /// The setting or annotation.
     pub source: Source<'s>,
 }
 
 impl<'s> NodeRules<'s> {
-    /// Returns what holds in the namespace that was `matched`.
+    /// Returns the rules of the namespace that was `matched`.
     ///
     /// # Errors
     /// An annotation is malformed; requirements contradict each other; a reference can't be resolved; the settings have
@@ -136,18 +136,18 @@ impl<'s> NodeRules<'s> {
         Ok(nodes)
     }
 
-    /// Returns what holds for exempt users: they may request everything.
+    /// Returns the rules for exempt users, who may request everything.
     pub(super) fn without_limits(self) -> Self {
         Self { whitelist: None, forbidden: None, ..self }
     }
 
     /// Returns whether anything is required of nodes, or not everything may be requested.
-    pub const fn validate_anything(&self) -> bool {
+    pub const fn validates_anything(&self) -> bool {
         !self.required.is_empty() || self.whitelist.is_some() || self.forbidden.is_some()
     }
 
     /// Returns whether Pods must not select a node by its name.
-    pub(super) fn forbid_hostname(&self) -> bool {
+    pub(super) fn forbids_hostname(&self) -> bool {
         self.forbidden.as_ref().is_some_and(|forbidden| forbidden.labels.names(HOSTNAME))
     }
 
@@ -158,10 +158,10 @@ impl<'s> NodeRules<'s> {
         is_checked || !self.required.is_empty()
     }
 
-    /// Returns what is required of the nodes of a Pod with this `selection`: everything, or where defaults yield, all
-    /// but their requirements on labels that the Pod chooses. It chooses by its nodeSelector, or by every term of its
-    /// node affinity that can match a node, if terms choose.
-    pub fn that_hold(&self, selection: &NodeSelection<'_>, terms_choose: bool) -> Cow<'_, RequiredNodes<'s>> {
+    /// Returns the requirements on the nodes of a Pod with this `selection`. If defaults yield, omits their requirements on
+    /// labels that the Pod chooses: by its nodeSelector or, if `terms_choose`, by every term of its node affinity that can
+    /// match a node.
+    pub fn applicable_to(&self, selection: &NodeSelection<'_>, terms_choose: bool) -> Cow<'_, RequiredNodes<'s>> {
         let RequiredNodes { namespace, requirements } = &self.required;
         let has_default = requirements.iter().any(|own| own.source.is_default());
         if !has_default || self.settings.on_default_conflict != OnDefaultConflict::Yield {
@@ -210,7 +210,7 @@ impl<'s> RequiredNodes<'s> {
                 continue;
             }
             match matched.selector(source, text) {
-                Err(rejection) if mode.leaves_out(&rejection) => {}
+                Err(rejection) if mode.omits(&rejection) => {}
                 selector => {
                     let own = selector?.into_requirements().into_iter();
                     requirements.extend(own.map(|requirement| SourcedRequirement { requirement, source }));
@@ -224,30 +224,30 @@ impl<'s> RequiredNodes<'s> {
             requirements.retain(|_| is_new.next() == Some(true));
         }
         let required = Self { namespace: matched.namespace, requirements };
-        // One pair can be met.
+        // A single pair can't contradict itself.
         if let [SourcedRequirement { requirement, .. }] = required.requirements.as_slice()
             && requirement.only_value().is_some()
         {
             return Ok(required);
         }
-        // Where nothing meets all that is required of a label, no Pod could run, whatever it requests.
+        // If no value of a label meets all requirements, no Pod could run.
         if let Some([first, ..]) = required.as_one_selector().contradiction() {
             return Err(required.contradiction(first.key()));
         }
         Ok(required)
     }
 
-    /// Returns whether any node will do.
+    /// Returns whether nothing is required.
     pub const fn is_empty(&self) -> bool {
         self.requirements.is_empty()
     }
 
-    /// Returns everything that nodes must meet, as one selector.
+    /// Returns all requirements as one selector.
     pub fn as_one_selector(&self) -> Selector {
         Selector::new(self.requirements.iter().map(|own| own.requirement.clone()).collect())
     }
 
-    /// Rejects a Pod for a `node` that it must not use; `what` is how the message begins, and `remedy` how it ends.
+    /// Rejects a Pod for a `node` that it must not use. `what` begins the message, and `remedy` ends it.
     ///
     /// # Errors
     /// The first requirement that the node does not meet.
@@ -258,7 +258,7 @@ impl<'s> RequiredNodes<'s> {
                 continue;
             }
             let required = shorten(&requirement.to_string());
-            let explanation = format!("{what} {source} demands {required}, which the node does not meet; {remedy}");
+            let explanation = format!("{what} {source} requires {required}, which the node does not meet; {remedy}");
             let cause = Cause {
                 label: Some(key.to_owned()),
                 required: Some(requirement.to_string()),
@@ -271,13 +271,13 @@ impl<'s> RequiredNodes<'s> {
         Ok(())
     }
 
-    /// Returns what is required of the label `key` and where, in words.
+    /// Returns the requirements on the label `key` and their sources, in words.
     pub fn words_on(&self, key: &str) -> String {
         let own: Vec<_> = self.requirements.iter().filter(|own| own.requirement.key() == key).collect();
         let by_source = own.chunk_by(|before, after| before.source.to_string() == after.source.to_string());
         let words = by_source.filter_map(|own| {
             let required = joined(own.iter().map(|own| &own.requirement), ",");
-            Some(format!("{} demands {}", own.first()?.source, shorten(&required)))
+            Some(format!("{} requires {}", own.first()?.source, shorten(&required)))
         });
         joined(words, ", and ")
     }
@@ -300,7 +300,7 @@ impl<'s> RequiredNodes<'s> {
             let sentence = format!("{} annotations' node label selectors conflict", shorten(self.namespace));
             return Rejection::with_sentence(sentence, cause, explanation);
         }
-        // The settings were validated: only what references are filled in with can contradict something.
+        // The settings were validated. Only a value that replaces a reference can contradict something.
         let contradicting = format!("the node selectors of namespace {namespace} contradict each other: ");
         Rejection::forbidden(cause, contradicting + &explanation)
     }

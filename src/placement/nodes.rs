@@ -1,4 +1,4 @@
-//! Nodes: a kubelet must not pull other teams' Pods to itself by the labels that fences are built from.
+//! Checks the labels of Nodes: a kubelet must not attract other teams' Pods by labels that node selectors name.
 
 use std::collections::BTreeSet;
 
@@ -37,7 +37,7 @@ pub fn validate(review: &mut Review<'_>, settings: &Placement) -> Result<(), Rej
         return Ok(());
     }
     let mut guarded = selected_labels(settings)?;
-    // Keys, and prefixes with their slash: one look-up for each of 60,000 labels, however many are guarded.
+    // Keys, and prefixes with their slash. Each of 60,000 labels is looked up once, however many are guarded.
     guarded.extend(settings.guarded_node_labels.iter().map(|label| label.trim_end_matches('*').to_owned()));
     let is_guarded = |key: &str| guarded.contains(key) || prefix_of(key).is_some_and(|prefix| guarded.contains(prefix));
     let is_refused = |key: &&str| labels.get(key) != old.get(key) && is_guarded(key);

@@ -1,5 +1,5 @@
-//! Pods: validated and completed when they are created, validated again while they may still change. Templates of Pods, and
-//! any Pod of a Namespace, are validated as Pods that are created.
+//! Validates and completes Pods that are created, and validates them again while they may still change. Templates, and any
+//! Pod of a Namespace, are validated like Pods that are created.
 
 use std::borrow::Cow;
 
@@ -18,8 +18,8 @@ use crate::review::Review;
 use crate::settings::Placement;
 use crate::toleration::Toleration;
 
-/// Validates a Pod that is created by the rules of its namespace, and adds what they demand. Returns the Node that it
-/// names, the `node`: it is looked up for these rules and for what node metadata asks of it by its `masks`, at once.
+/// Validates a Pod that is created, and adds the requirements of its namespace. Looks the `node` that the Pod names up
+/// once, with the fields that the rules and node metadata (`masks`) need, and returns it.
 ///
 /// # Errors
 /// The first rule that the Pod breaks.
@@ -65,8 +65,8 @@ pub fn admit_create<'t, 'a: 't>(
     Ok(node)
 }
 
-/// Validates a Pod that is created, a template, or any Pod of a Namespace, by `rules`, and returns what these add to it.
-/// Updates of Pods: [`validate_update`].
+/// Validates a Pod that is created, a template, or any Pod of a Namespace. Returns everything that the `rules` add to it.
+/// [`validate_update`] is for updates of Pods.
 ///
 /// # Errors
 /// The first rule that the Pod breaks.
@@ -75,13 +75,13 @@ pub fn admit_create<'t, 'a: 't>(
 pub fn admit<'p, 'r>(subject: &PodSubject<'_, 'p>, rules: &'r Rules<'r>) -> Result<PodMutation<'p, 'r>, Rejection> {
     let own = read_selection(subject, rules)?;
     let mut merged = Cow::Borrowed(&own);
-    if subject.is_template() && (rules.nodes.validate_anything() || rules.tolerations.validates_anything()) {
-        // The API server merges what the RuntimeClass brings into Pods, and not into their templates.
+    if subject.is_template() && (rules.nodes.validates_anything() || rules.tolerations.validates_anything()) {
+        // The API server adds the pairs of the RuntimeClass to Pods, and not to their templates.
         merged.to_mut().add_missing(&subject.runtime_class.scheduling()?.node_selector);
     }
     // The controller of DaemonSets replaces the node affinity of their Pods.
     let terms_choose = !(subject.is_template() && subject.is_of_daemon_set);
-    let required = rules.nodes.that_hold(&merged, terms_choose);
+    let required = rules.nodes.applicable_to(&merged, terms_choose);
     conflict::validate(&merged, &required, subject)?;
     let mut selection = own;
     let added = injection::inject(&mut selection, &required, subject)?;
@@ -91,7 +91,7 @@ pub fn admit<'p, 'r>(subject: &PodSubject<'_, 'p>, rules: &'r Rules<'r>) -> Resu
     Ok(PodMutation { added, selection, tolerations, preferences: Vec::new(), rules, required })
 }
 
-/// Returns the Pod's nodeSelector, and the terms of its node affinity where `rules` or its node's name depend on them.
+/// Reads the Pod's nodeSelector, and the terms of its node affinity if they are needed.
 fn read_selection<'p>(subject: &PodSubject<'_, 'p>, rules: &Rules<'_>) -> Result<NodeSelection<'p>, Rejection> {
     let mut selection = NodeSelection { node_selector: subject.node_selector()?, terms: None };
     if rules.nodes.reads_terms() || named_node::is_held(subject, rules, &rules.nodes.required)? {
@@ -139,25 +139,25 @@ pub fn validate_update(review: &mut Review<'_>, settings: &Placement) -> Result<
     matched.answer(verdict, matched.severity(), decision).map(drop)
 }
 
-/// What an update of a Pod changes of its placement.
+/// The changes of an update that concern placement.
 struct Changes {
-    /// Whether the nodeSelector or the required node affinity is another.
+    /// Whether the nodeSelector or the required node affinity changes.
     selects: bool,
-    /// The tolerations that are added. If they can't be read, that matters only where they are validated.
+    /// The tolerations that are added. Unreadable ones matter only if they are validated.
     tolerations: Result<Vec<Toleration>, Rejection>,
 }
 
 impl Changes {
-    /// Returns whether tolerations are added, as far as they can be read.
+    /// Returns whether tolerations are added. Unreadable ones count as added.
     fn tolerates(&self) -> bool {
         self.tolerations.as_ref().map_or(true, |added| !added.is_empty())
     }
 
-    /// Validates what changed, by rules that were read for just that.
+    /// Validates the changes by `rules`, which were read for them.
     fn validate(self, subject: &PodSubject<'_, '_>, rules: &Rules<'_>) -> Result<(), Rejection> {
         if self.selects {
             let own = read_selection(subject, rules)?;
-            conflict::validate(&own, &rules.nodes.that_hold(&own, true), subject)?;
+            conflict::validate(&own, &rules.nodes.applicable_to(&own, true), subject)?;
             requests::validate(&own, &[], subject, &rules.nodes)?;
         }
         if rules.tolerations.validates_anything() {
@@ -172,6 +172,6 @@ fn is_selection_changed(spec: &RawObject<'_>, old_spec: &RawObject<'_>) -> Resul
         return Ok(true);
     }
     let required = spec.object_at(&REQUIRED_AFFINITY).within(SPEC)?;
-    // What the old object has was valid, or is of no account.
+    // An unreadable old affinity counts as none.
     Ok(required != old_spec.object_at(&REQUIRED_AFFINITY).unwrap_or_default())
 }

@@ -1,4 +1,4 @@
-//! What a namespace prefers of nodes: added to its Pods, and never validated.
+//! Adds the preferred node labels of a namespace to its Pods. They are never validated.
 
 use std::collections::BTreeSet;
 
@@ -16,20 +16,19 @@ use crate::settings::{Setting, Source};
 const AFFINITY: [&str; 2] = ["affinity", "nodeAffinity"];
 const PREFERRED: &str = "preferredDuringSchedulingIgnoredDuringExecution";
 
-/// Nodes that a Pod is to prefer (`PreferredSchedulingTerm`).
+/// A preference of a Pod (`PreferredSchedulingTerm`).
 #[derive(Clone, Debug)]
 pub struct Preference {
-    /// From 1 to 100.
+    /// The weight, from 1 to 100.
     weight: i64,
-    /// Which nodes.
+    /// The preferred nodes.
     term: Term,
-    /// A text that is the same for what has the same weight and says the same of labels. A term by fields, or an invalid
-    /// one, has none: no entry could have it.
+    /// The weight and the expressions as text, to find repeats. `None` for a term that no entry could have.
     identity: Option<String>,
 }
 
-/// Returns what the entry prefers and the Pod does not, or nothing if the Pod names its node. What can't be resolved is
-/// left out, with a warning.
+/// Returns the preferences of the entry that the Pod lacks. Returns none if the Pod names its node. Omits preferences that
+/// can't be resolved, with a warning.
 ///
 /// # Errors
 /// The Pod's preferences can't be read, or there are too many; or the settings have a mistake.

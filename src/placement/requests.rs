@@ -1,4 +1,4 @@
-//! What Pods may request: what the whitelist of their namespace allows, and no forbidden label, whatever is allowed.
+//! Checks node selections against the whitelist and the forbidden labels of the namespace.
 
 use super::node_affinity::{NODE_SELECTOR, NodeSelection, REQUIRED_AFFINITY, Requested};
 use super::node_rules::{NodeRules, SourcedForbiddenLabels, SourcedRequirement, SourcedWhitelist};
@@ -13,12 +13,11 @@ pub(super) const NOT_ALLOWED: &str = "pod node label selector labels conflict wi
 /// The label that has the name of a node as its value. `matchFields` select by that name, too.
 pub const HOSTNAME: &str = "kubernetes.io/hostname";
 
-/// Rejects a Pod whose `selection`, to which its namespace has `added` something, is not allowed, or selects nodes by a
-/// forbidden label. What its entry itself requires is never refused, whoever wrote it. Pairs of the Pod's RuntimeClass are
-/// the administrator's. A Pod of a DaemonSet has the name of its node from the controller.
+/// Rejects a Pod whose `selection` is not allowed, or selects nodes by a forbidden label. Skips the requirements of the
+/// entry itself, and pairs of the RuntimeClass. `added` are the requirements that the namespace added.
 ///
 /// # Errors
-/// What is not allowed, or forbidden; or the RuntimeClass can't be read.
+/// Something is not allowed or is forbidden, or the RuntimeClass can't be read.
 ///
 /// Upstream: `isSubset` of the `PodNodeSelector` plugin, for sets and node affinity.
 pub fn validate(
@@ -76,9 +75,9 @@ fn allows(allowed: &SourcedWhitelist<'_>, requested: &Requested<'_>, subject: &P
 fn forbids(forbidden: &SourcedForbiddenLabels<'_>, requested: &Requested<'_>, subject: &PodSubject<'_, '_>) -> bool {
     let SourcedForbiddenLabels { labels, own, .. } = forbidden;
     match requested {
-        Requested::Pair(key, value) => labels.names(key) && !own.demands_value(key, value),
+        Requested::Pair(key, value) => labels.names(key) && !own.requires_value(key, value),
         Requested::Expression(expression) => {
-            let is_own = |requirement| own.demands(requirement);
+            let is_own = |requirement| own.requires(requirement);
             labels.names(&expression.key) && !expression.requirement.as_ref().is_some_and(is_own)
         }
         Requested::Field(_) => labels.names(HOSTNAME) && !subject.is_pinned(),
@@ -110,7 +109,7 @@ fn not_allowed(
              namespace {} can be created",
             quote(namespace)
         ),
-        None => format!("{name} asks for {shown}, which {whitelist} does not allow; remove it, or have it allowed"),
+        None => format!("{name} requests {shown}, which {whitelist} does not allow; remove it, or have it allowed"),
     };
     let cause = Cause { required: Some(allowed), ..cause(requested, added) };
     Rejection::with_sentence(NOT_ALLOWED, Cause { setting: source.setting(), ..cause }, explanation)
@@ -137,7 +136,7 @@ fn forbidden_label(
     Rejection::forbidden(Cause { setting: source.setting(), label, ..cause(requested, added) }, explanation)
 }
 
-/// Returns what all causes have in common. What the namespace itself added contradicts the setting that refuses it.
+/// Returns the common part of all causes. A requirement that the namespace added contradicts the setting that refuses it.
 fn cause(requested: &Requested<'_>, added: Option<&SourcedRequirement<'_>>) -> Cause {
     Cause {
         kind: if added.is_some() { CauseKind::Contradiction } else { CauseKind::Requests },

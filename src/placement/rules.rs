@@ -1,4 +1,4 @@
-//! All rules that hold for one request, built once; and how what breaks them is answered.
+//! All rules for one request, built once, and how a rejection is answered.
 
 use super::entry::MatchedEntry;
 use super::node_rules::NodeRules;
@@ -7,7 +7,7 @@ use crate::decision::{Decision, Rejection};
 use crate::request::User;
 use crate::settings::OnNodeName;
 
-/// What a request does. It decides which rules are read.
+/// The kind of a request. It decides which rules are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// Creates a Pod.
@@ -21,18 +21,18 @@ pub enum Mode {
     },
     /// Writes an object with a Pod template.
     Template,
-    /// Writes a Namespace. Settings that refer to a label which it lacks are left out: controllers often add labels
-    /// after the creation.
+    /// Writes a Namespace. Settings that refer to a missing label are omitted: controllers often add labels after the
+    /// creation.
     Namespace,
-    /// Binds a Pod to a node. A Binding does not show the Pod, so several entries may apply. Annotations are left out.
+    /// Binds a Pod to a node. A Binding does not show the Pod, so several entries may apply. Annotations are omitted.
     Binding,
-    /// Binds a Pod to a node. Only annotations are read: what they say holds whichever entry applies.
+    /// Binds a Pod to a node. Only annotations are read, which apply with each entry.
     BindingByAnnotations,
 }
 
 impl Mode {
-    /// Returns whether a setting is left out that could not be resolved, for this `rejection`.
-    pub fn leaves_out(self, rejection: &Rejection) -> bool {
+    /// Returns whether a setting is omitted because it could not be resolved.
+    pub fn omits(self, rejection: &Rejection) -> bool {
         self == Self::Namespace && rejection.is_unresolved()
     }
 
@@ -53,20 +53,20 @@ pub enum Severity {
     WarnInstead,
 }
 
-/// The rules that hold for one request.
+/// The rules for one request.
 #[derive(Debug)]
 pub struct Rules<'s> {
     /// Which nodes are required and may be requested.
     pub nodes: NodeRules<'s>,
     /// Which tolerations are added and may be requested.
     pub tolerations: TolerationRules<'s>,
-    /// Whether a Pod must not name just any node, even if none is required: for exempt users too, the namespace has a
-    /// whitelist, or limits tolerations, or no Pod may name a node, nor select it by its name.
+    /// Whether the node that a Pod names is checked although no node selector is required. This is the same for exempt
+    /// users.
     pub limits_named_nodes: bool,
 }
 
 impl<'s> Rules<'s> {
-    /// Returns the rules of the namespace for a request by `user`; without one, those for everybody.
+    /// Returns the rules of the namespace for a request by `user`. Without a user, nobody is exempt.
     ///
     /// # Errors
     /// An annotation is malformed; requirements contradict each other; a reference can't be resolved; a default is
@@ -75,8 +75,8 @@ impl<'s> Rules<'s> {
         let is_exempt = user.is_some_and(|user| matched.exempts(user));
         let nodes = NodeRules::new(matched, mode)?;
         let mut tolerations = TolerationRules::default();
-        // Of exempt users who get no tolerations, annotations about them are not even read. The scheduler has compared
-        // the taints with the Pod's own tolerations.
+        // If exempt users get no tolerations, annotations about them are not read. The scheduler has compared the taints
+        // with the Pod's own tolerations.
         let reads_tolerations = match mode {
             Mode::Create | Mode::Template | Mode::Namespace => true,
             Mode::Update { tolerates, .. } => tolerates && !is_exempt,
@@ -85,7 +85,7 @@ impl<'s> Rules<'s> {
         if reads_tolerations {
             tolerations = TolerationRules::new(matched, mode)?;
         }
-        let refuses_names = matched.settings.on_node_name == OnNodeName::Reject && nodes.forbid_hostname();
+        let refuses_names = matched.settings.on_node_name == OnNodeName::Reject && nodes.forbids_hostname();
         let limits_named_nodes = nodes.whitelist.is_some() || tolerations.validates_anything() || refuses_names;
         if is_exempt {
             let (nodes, tolerations) = (nodes.without_limits(), tolerations.without_limits());
@@ -96,7 +96,7 @@ impl<'s> Rules<'s> {
 }
 
 impl Severity {
-    /// Returns the verdict, or nothing after a rejection that is only reported.
+    /// Returns the value of a verdict, or reports the rejection and returns `None`.
     ///
     /// # Errors
     /// The rejection.

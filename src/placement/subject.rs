@@ -1,4 +1,4 @@
-//! Whose placement is decided: a Pod, or the template of Pods.
+//! The Pod, or the template of Pods, whose placement is decided.
 
 use std::cell::OnceCell;
 
@@ -16,13 +16,13 @@ pub const SPEC: &str = "object.spec";
 
 /// A Pod, or the template of Pods, whose placement is decided.
 pub struct PodSubject<'p, 'a> {
-    /// What messages call it.
+    /// Its name in messages.
     pub name: &'p ObjectName,
-    /// Where its PodSpec stands.
+    /// The path of its PodSpec.
     pub path: &'p str,
     /// Its PodSpec.
     pub spec: &'p RawObject<'a>,
-    /// Who writes it; nothing for any Pod of a namespace.
+    /// The requester, or `None` for any Pod of a namespace.
     pub user: Option<&'p User>,
     /// Whether it is made by the DaemonSet controller, or is the template that this makes Pods from.
     pub is_of_daemon_set: bool,
@@ -39,7 +39,7 @@ impl<'a> PodSubject<'_, 'a> {
         Ok(self.spec.get(NODE_SELECTOR).within(self.path)?.unwrap_or_default())
     }
 
-    /// Returns the node that it names, empty if it names none.
+    /// Returns the node that it names, or an empty text.
     ///
     /// # Errors
     /// The spec can't be read.
@@ -52,7 +52,7 @@ impl<'a> PodSubject<'_, 'a> {
         matches!(self.name, ObjectName::TemplateOf(..))
     }
 
-    /// Returns whether the audit scanner validates it: then it exists already, and a scheduler has chosen its node.
+    /// Returns whether the audit scanner sent it. It runs already, and a scheduler has chosen its node.
     pub fn is_scanned(&self) -> bool {
         self.user == Some(&User::AuditScanner)
     }
@@ -80,9 +80,9 @@ impl<'a> PodSubject<'_, 'a> {
     }
 }
 
-/// The RuntimeClass of a Pod. It is looked up once, and not before a rule asks what it brings.
+/// The RuntimeClass of a Pod. It is looked up once, when a rule first needs it.
 pub struct RuntimeClass<'c> {
-    /// Its name; empty, if the Pod has none, or RuntimeClasses are not resolved.
+    /// Its name. Empty if the Pod has none, or RuntimeClasses are not resolved.
     pub name: String,
     lookups: &'c Lookups<'c>,
     scheduling: OnceCell<Scheduling>,
@@ -101,7 +101,7 @@ impl<'c> RuntimeClass<'c> {
         Ok(Self { name, lookups, scheduling: OnceCell::new() })
     }
 
-    /// Returns what it brings to Pods.
+    /// Returns the pairs and tolerations that it adds to Pods.
     ///
     /// # Errors
     /// It can't be read.
@@ -116,8 +116,8 @@ impl<'c> RuntimeClass<'c> {
         Ok(self.scheduling.get_or_init(|| scheduling))
     }
 
-    /// Returns whether it brings the pair `key=value`, as far as some rule has asked for it.
-    pub fn is_known_to_bring(&self, key: &str, value: &str) -> bool {
+    /// Returns whether it adds `key=value`. Returns false if it was not looked up.
+    pub fn is_known_to_add(&self, key: &str, value: &str) -> bool {
         self.scheduling.get().is_some_and(|scheduling| scheduling.selects(key, value))
     }
 }

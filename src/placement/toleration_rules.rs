@@ -1,4 +1,4 @@
-//! What a namespace demands of the tolerations of its Pods.
+//! The rules of a namespace about tolerations.
 
 use super::entry::{MatchedEntry, read_annotation};
 use super::rules::Mode;
@@ -14,43 +14,44 @@ pub const DEFAULTS_ANNOTATION: &str = "scheduler.alpha.kubernetes.io/defaultTole
 /// The annotation of a namespace that holds what its Pods may tolerate (`NSWLTolerations`).
 pub const WHITELIST_ANNOTATION: &str = "scheduler.alpha.kubernetes.io/tolerationsWhitelist";
 
-/// What is added to the tolerations of Pods, and what they may and must not tolerate.
+/// The tolerations that are added, allowed and forbidden.
 #[derive(Clone, Debug, Default)]
 pub struct TolerationRules<'s> {
-    /// What is added to Pods that lack it.
+    /// The tolerations that are added.
     pub defaults: Option<TolerationList<'s>>,
-    /// The defaults of the settings, which are never validated, even where an annotation replaces them.
+    /// The defaults of the settings. Pods may have them even if an annotation replaces them.
     pub defaults_of_settings: Tolerations<'s>,
-    /// What Pods may tolerate: each list must allow a toleration.
+    /// The whitelists, all of which must allow a toleration.
     pub allowed: Vec<TolerationList<'s>>,
-    /// What Pods must not tolerate.
+    /// The forbidden tolerations.
     pub forbidden: Option<TolerationList<'s>>,
     /// Whether Pods tolerate taints of the extended resources that they request.
     pub tolerate_extended_resources: bool,
 }
 
-/// Tolerations, and where they are listed.
+/// A list of tolerations, and the setting or annotation that has it. With an unresolved reference, a whitelist is empty,
+/// and a list of forbidden tolerations has `Exists` in place of the value.
 #[derive(Clone, Debug)]
 pub struct TolerationList<'s> {
-    /// In order. If a reference could not be resolved: none, or of forbidden ones all that may be meant.
+    /// The tolerations, in order.
     pub tolerations: Tolerations<'s>,
-    /// Where they are listed.
+    /// The setting or annotation.
     pub source: Source<'s>,
-    /// Set if a reference could not be resolved. The list then allows nothing, or forbids everything.
+    /// Set if a reference could not be resolved.
     pub unresolved: Option<Rejection>,
 }
 
-/// Why a Pod may not have a toleration.
+/// Why a Pod must not have a toleration.
 #[derive(Clone, Copy, Debug)]
 pub struct Objection<'r> {
-    /// The list that forbids it, or does not allow it.
+    /// The list that forbids it or does not allow it.
     pub list: &'r TolerationList<'r>,
-    /// What overlaps it, of a list that forbids it.
+    /// The forbidden toleration that overlaps it, or `None` for a whitelist.
     pub forbidding: Option<&'r Toleration>,
 }
 
 impl<'s> TolerationRules<'s> {
-    /// Returns what the settings, the entry that holds for the namespace, and its annotations say.
+    /// Returns the rules of the settings, of the entry that applies, and of the annotations.
     ///
     /// # Errors
     /// An annotation is malformed; a default is forbidden.
@@ -69,7 +70,7 @@ impl<'s> TolerationRules<'s> {
         Ok(rules)
     }
 
-    /// Returns what the settings say, with the entry that applies.
+    /// Returns the rules of the settings, and of the entry that applies.
     fn of_settings(matched: &MatchedEntry<'s>, mode: Mode) -> Result<Self, Rejection> {
         let settings = matched.settings;
         let tolerate_extended_resources = settings.on_extended_resources == OnExtendedResources::Tolerate;
@@ -94,13 +95,12 @@ impl<'s> TolerationRules<'s> {
         Ok(rules)
     }
 
-    /// Returns what holds for exempt users: they may tolerate everything, and get what is added to Pods.
+    /// Returns the rules for exempt users. They may tolerate everything, and get the same defaults.
     pub(super) fn without_limits(self) -> Self {
         Self { allowed: Vec::new(), forbidden: None, ..self }
     }
 
-    /// Returns what `validate_settings` refuses where it can tell, and here where references are filled in. What can't
-    /// be filled in may forbid any value of its key.
+    /// Rejects a default that is forbidden. `validate_settings` finds those without references.
     fn reject_forbidden_defaults(&self) -> Result<(), Rejection> {
         let (Some(forbidden), Some(defaults)) = (&self.forbidden, &self.defaults) else { return Ok(()) };
         let is_forbidden = |default: &&Toleration| forbidden.tolerations.first_overlapping(default).is_some();
@@ -121,7 +121,7 @@ impl<'s> TolerationRules<'s> {
         Err(Rejection::forbidden(cause, explanation))
     }
 
-    /// Returns whether anything may or must not be tolerated.
+    /// Returns whether tolerations are limited.
     pub fn validates_anything(&self) -> bool {
         let forbids = self.forbidden.as_ref().is_some_and(|forbidden| !forbidden.tolerations.is_empty());
         forbids || !self.allowed.is_empty()
@@ -134,7 +134,7 @@ impl<'s> TolerationRules<'s> {
         lists.chain([self.defaults_of_settings.len()]).map(of_list).sum()
     }
 
-    /// Returns why no Pod of the namespace may have `toleration` of its own accord, or nothing if it may.
+    /// Returns why no Pod may have `toleration`, unless the cluster or its RuntimeClass added it.
     pub fn objection_to(&self, toleration: &Toleration) -> Option<Objection<'_>> {
         if self.defaults_of_settings.has_same(toleration) {
             return None;
@@ -146,7 +146,7 @@ impl<'s> TolerationRules<'s> {
         Some(Objection { list, forbidding: None })
     }
 
-    /// Returns what forbids `toleration`. Everything is forbidden where nobody knows what is.
+    /// Returns the list that forbids `toleration`. With an unresolved reference, every toleration is forbidden.
     pub fn prohibition_of(&self, toleration: &Toleration) -> Option<Objection<'_>> {
         let list = self.forbidden.as_ref()?;
         let forbidding = match list.unresolved {
@@ -156,14 +156,15 @@ impl<'s> TolerationRules<'s> {
         Some(Objection { list, forbidding: Some(forbidding?) })
     }
 
-    /// Returns whether anything is added, or validated.
+    /// Returns whether nothing is added or validated.
     pub fn is_empty(&self) -> bool {
         self.defaults.is_none() && !self.validates_anything() && !self.tolerate_extended_resources
     }
 }
 
 impl<'s> TolerationList<'s> {
-    /// Returns `list` of the settings with its references filled in: empty, or left out, if one can't be.
+    /// Reads `list` of the settings, with its references filled in. Returns an empty list if one can't be resolved, or
+    /// `None` if `mode` omits it.
     fn read(list: &'s [Toleration], source: Source<'s>, matched: &MatchedEntry<'s>, mode: Mode) -> Option<Self> {
         if !list.iter().any(|toleration| reference::is_in(&toleration.value)) {
             return Some(Self { tolerations: Tolerations::new(list), source, unresolved: None });
@@ -172,7 +173,7 @@ impl<'s> TolerationList<'s> {
         for toleration in list {
             match matched.toleration(source, toleration) {
                 Ok(toleration) => filled.push(toleration),
-                Err(error) if mode.leaves_out(&error) => return None,
+                Err(error) if mode.omits(&error) => return None,
                 Err(error) => {
                     return Some(Self { tolerations: Tolerations::default(), source, unresolved: Some(error) });
                 }
@@ -181,8 +182,8 @@ impl<'s> TolerationList<'s> {
         Some(Self { tolerations: Tolerations::new(filled), source, unresolved: None })
     }
 
-    /// Reads `list` of the settings as forbidden tolerations. Keys and effects can't hold references: a toleration that
-    /// can't be filled in may be meant for every value of its key.
+    /// Reads `list` of the settings as forbidden tolerations. Keys and effects have no references: a toleration that can't
+    /// be filled in may be meant for every value of its key.
     fn read_forbidden(
         list: &'s [Toleration],
         source: Source<'s>,
@@ -201,7 +202,7 @@ impl<'s> TolerationList<'s> {
         Some(Self { tolerations: Tolerations::new(every_meant), ..forbidden })
     }
 
-    /// Returns what the annotation `key` holds, if it is there.
+    /// Reads the annotation `key`. Returns `None` if it is missing.
     fn in_annotation(key: &'s str, matched: &MatchedEntry<'s>) -> Result<Option<Self>, Rejection> {
         let Some(text) = matched.found.annotations.get(key) else { return Ok(None) };
         let source = Source::Annotation { key, namespace: matched.namespace };
@@ -209,10 +210,10 @@ impl<'s> TolerationList<'s> {
         Ok(Some(Self { tolerations: Tolerations::new(read?), source, unresolved: None }))
     }
 
-    /// Rejects what depends on this, if nobody knows all that is listed.
+    /// Rejects the request if a reference could not be resolved.
     ///
     /// # Errors
-    /// What is lacking to know it.
+    /// The missing label.
     pub fn reject_unresolved(&self) -> Result<(), Rejection> {
         self.unresolved.clone().map_or(Ok(()), Err)
     }

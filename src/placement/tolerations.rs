@@ -1,9 +1,7 @@
-//! Tolerations of Pods: what their namespace adds, what is added for extended resources, and what they may and must not
-//! tolerate.
+//! Validates the tolerations of Pods, and adds those of their namespace and of extended resources.
 
 use std::collections::BTreeSet;
 
-use k8s_openapi::api::core::v1;
 use serde::Deserialize;
 
 use super::subject::PodSubject;
@@ -15,23 +13,21 @@ use crate::message::quote;
 use crate::object_meta::CONTAINERS;
 use crate::settings::Source;
 use crate::toleration::{
-    self, EXISTS, NO_EXECUTE, NO_SCHEDULE, Resources, Toleration, Tolerations, tolerations_of_extended,
+    self, EXISTS, NO_EXECUTE, NO_SCHEDULE, Resources, TOLERATIONS, Toleration, Tolerations, read_first,
+    tolerations_of_extended,
 };
 
-/// How the in-tree plugin says that a Pod is rejected.
+/// The in-tree sentence for a toleration that is not allowed.
 const TOLERATIONS_CONFLICT: &str =
     "pod tolerations (possibly merged with namespace default tolerations) conflict with its namespace whitelist";
-
-/// The member of a PodSpec that holds them.
-pub const TOLERATIONS: &str = "tolerations";
 
 /// The taints of unready nodes, which the `DefaultTolerationSeconds` plugin has every Pod tolerate for some minutes.
 pub const UNTIL_EVICTED: [&str; 2] = ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"];
 
-/// What the `PodTolerationRestriction` plugin adds, and the DaemonSet controller too.
+/// The taint that the `PodTolerationRestriction` plugin and the DaemonSet controller have Pods tolerate.
 const MEMORY_PRESSURE: &str = "node.kubernetes.io/memory-pressure";
 
-/// What the DaemonSet controller adds besides (`AddOrUpdateDaemonPodTolerations`).
+/// The taints that Pods of DaemonSets tolerate too (`AddOrUpdateDaemonPodTolerations`).
 const ON_DAEMON_SETS: [&str; 4] = [
     "node.kubernetes.io/disk-pressure",
     "node.kubernetes.io/pid-pressure",
@@ -59,7 +55,7 @@ pub fn write(added: &[Toleration], spec: &mut RawObject<'_>) -> Result<(), ReadE
 /// # Errors
 /// They can't be read, or there are too many.
 pub fn of_pod(subject: &PodSubject<'_, '_>) -> Result<Vec<Toleration>, Rejection> {
-    let (tolerations, has_more) = read(subject.spec).within(subject.path)?;
+    let (tolerations, has_more) = read_first(subject.spec, MOST_TOLERATIONS).within(subject.path)?;
     if has_more { Err(too_many_tolerations(subject)) } else { Ok(tolerations) }
 }
 
@@ -69,23 +65,15 @@ pub fn of_pod(subject: &PodSubject<'_, '_>) -> Result<Vec<Toleration>, Rejection
 /// # Errors
 /// They can't be read, or there are too many.
 pub fn new_of_pod(subject: &PodSubject<'_, '_>, old_spec: &RawObject<'_>) -> Result<Vec<Toleration>, Rejection> {
-    // Those of a Pod that is there already are not read again.
+    // Unchanged tolerations are not read.
     if subject.spec.member(TOLERATIONS) == old_spec.member(TOLERATIONS) {
         return Ok(Vec::new());
     }
     let mut new = of_pod(subject)?;
-    let (old, _) = read(old_spec).within("oldObject.spec")?;
+    let (old, _) = read_first(old_spec, MOST_TOLERATIONS).within("oldObject.spec")?;
     let old = Tolerations::new(old);
     new.retain(|toleration| !old.contains(toleration));
     Ok(new)
-}
-
-/// Returns the first tolerations of `spec`, a PodSpec, and whether there are more.
-fn read(spec: &RawObject<'_>) -> Result<(Vec<Toleration>, bool), ReadError> {
-    // `null` is one without anything, as in Go.
-    let list = spec.first::<Option<FromObject<v1::Toleration>>>(TOLERATIONS, MOST_TOLERATIONS)?;
-    let tolerations = list.elements.into_iter().map(|read| read.map(|read| read.0.into()).unwrap_or_default());
-    Ok((tolerations.collect(), list.has_more))
 }
 
 fn too_many_tolerations(subject: &PodSubject<'_, '_>) -> Rejection {
@@ -101,7 +89,7 @@ pub fn admit(subject: &PodSubject<'_, '_>, rules: &TolerationRules<'_>) -> Resul
         return Ok(Vec::new());
     }
     if subject.is_template() && rules.validates_anything() {
-        // Its Pods have what their RuntimeClass brings.
+        // The API server adds the RuntimeClass's tolerations to the Pods.
         validate(&subject.runtime_class.scheduling()?.tolerations, None, &[], rules, subject)?;
     }
     let own = of_pod(subject)?;
@@ -113,7 +101,10 @@ pub fn admit(subject: &PodSubject<'_, '_>, rules: &TolerationRules<'_>) -> Resul
         added = toleration::missing(&own, defaults.tolerations.to_vec());
         validate(&added, Some(defaults.source), &of_extended, rules, subject)?;
     }
-    added.extend(lacking_of_extended(&own, &added, of_extended));
+    if !of_extended.is_empty() {
+        let all: Vec<Toleration> = own.iter().chain(&added).cloned().collect();
+        added.extend(toleration::missing(&all, of_extended));
+    }
     if !added.is_empty() && own.len() + added.len() > MOST_TOLERATIONS {
         return Err(too_many_tolerations(subject));
     }
@@ -133,9 +124,9 @@ pub fn validate_new(
 }
 
 /// `Container`
-#[derive(Default, Deserialize)]
+#[derive(Deserialize)]
 struct Container {
-    resources: Option<Resources>,
+    resources: Option<FromObject<Resources>>,
 }
 
 /// Returns the tolerations that the Pod gets for the extended resources that its containers request, in byte order;
@@ -154,12 +145,15 @@ fn for_extended_resources(
     };
     let (mut names, mut count) = (BTreeSet::new(), 0);
     for list in CONTAINERS {
-        let containers = subject.spec.first::<Option<Container>>(list, MOST_CONTAINERS).within(subject.path)?;
+        let containers =
+            subject.spec.first::<Option<FromObject<Container>>>(list, MOST_CONTAINERS).within(subject.path)?;
         count += containers.count();
         if count > MOST_CONTAINERS {
             return too_many(MOST_CONTAINERS, "containers");
         }
-        for resources in containers.elements.into_iter().flatten().filter_map(|container| container.resources) {
+        for FromObject(resources) in
+            containers.elements.into_iter().flatten().filter_map(|container| container.0.resources)
+        {
             // The API server writes the limits of Pods among their requests, and not those of templates
             // (`SetDefaults_Pod`).
             let limits = resources.limits.filter(|_| subject.is_template());
@@ -181,20 +175,8 @@ fn for_extended_resources(
     Ok(permitted)
 }
 
-/// Returns those of `of_extended` that nothing of `own` and `defaults` covers.
-fn lacking_of_extended(own: &[Toleration], defaults: &[Toleration], of_extended: Vec<Toleration>) -> Vec<Toleration> {
-    let mut covered = BTreeSet::new();
-    for Toleration { key, operator, effect, .. } in own.iter().chain(defaults) {
-        if operator == EXISTS && matches!(effect.as_str(), "" | NO_SCHEDULE) {
-            covered.insert(key.as_str());
-        }
-    }
-    let is_lacking = |key: &str| !covered.contains(key) && !covered.contains("");
-    of_extended.into_iter().filter(|toleration| is_lacking(&toleration.key)).collect()
-}
-
 /// Returns whether the cluster adds `toleration` by itself, to any Pod or, if it is `of_daemon_set`, to one that the
-/// DaemonSet controller makes. Any number of seconds will do: they are configured on the API server.
+/// DaemonSet controller makes. Seconds are not compared: they are configured on the API server.
 pub fn is_added_by_cluster(toleration: &Toleration, of_daemon_set: bool) -> bool {
     if toleration.operator != EXISTS {
         return false;
@@ -207,8 +189,8 @@ pub fn is_added_by_cluster(toleration: &Toleration, of_daemon_set: bool) -> bool
     }
 }
 
-/// Rejects the first of `tolerations` that is forbidden or not allowed; `added_by` is where they come from, if not from
-/// the Pod. Not validated are those that the cluster adds by itself, and those `of_extended` resources.
+/// Rejects the first of `tolerations` that is forbidden or not allowed. Skips those that the cluster adds, and those
+/// `of_extended` resources. `added_by` is the source of tolerations that are not the Pod's own.
 fn validate(
     tolerations: &[Toleration],
     added_by: Option<Source<'_>>,
@@ -225,7 +207,7 @@ fn validate(
         }
         let Some(Objection { list, forbidding }) = rules.objection_to(toleration) else { continue };
         list.reject_unresolved()?;
-        // What the Pod's RuntimeClass brings is the administrator's.
+        // Administrators write RuntimeClasses, so their tolerations are allowed.
         if forbidding.is_none() && subject.runtime_class.scheduling()?.tolerates_same(toleration) {
             continue;
         }

@@ -1,5 +1,5 @@
-//! Workloads: their Pod templates are validated as Pods made from them would be, where the person who applies them sees
-//! it. What another object controls is left to its owner, but for DaemonSets.
+//! Validates Pod templates like Pods, so that mistakes show at `kubectl apply`. Skips workloads that another object
+//! controls, except DaemonSets.
 
 use super::entry::CandidateEntries;
 use super::injection::PodMutation;
@@ -29,16 +29,15 @@ pub fn admit(review: &mut Review<'_>, settings: &Placement) -> Result<(), Reject
         // The Pods of what another object controls are validated, and so is its owner.
         (is_owned || settings.on_workloads == OnRejectedPods::Ignore, settings.on_workloads == OnRejectedPods::Warn)
     };
-    // An object that is being deleted is let through: to remove a finalizer is an update.
+    // Objects that are being deleted are accepted: removing a finalizer is an update.
     if is_ignored || request.is_for_terminating_object()? || is_template_unchanged(review)? {
         return Ok(());
     }
     complete(review, settings, is_owned, only_warns)
 }
 
-/// Validates the template as a Pod made from it would be. What that of a DaemonSet lacks is added, or a reason to reject
-/// it: its controller plans one Pod per node from the template, and a selector that only the Pods have leaves Pods that
-/// can never run.
+/// Validates the template like a Pod. Adds the missing parts to the template of a DaemonSet, or rejects it: its controller
+/// plans one Pod per node from the template, and a selector that only its Pods have leaves Pods that can never run.
 fn complete(review: &mut Review<'_>, settings: &Placement, is_owned: bool, only_warns: bool) -> Result<(), Rejection> {
     let Review { request, resource, object, decision, is_changed, lookups, .. } = review;
     let Some(template) = object.object_at(resource.template()).within("object")? else { return Ok(()) };
@@ -66,7 +65,7 @@ fn complete(review: &mut Review<'_>, settings: &Placement, is_owned: bool, only_
     let Some(rules) = matched.answer(rules, severity, decision)? else { return Ok(()) };
     let mutation = matched.answer(pods::admit(&subject, &rules), severity, decision)?;
     let Some(mutation) = mutation else { return Ok(()) };
-    // What other templates lack, their Pods get.
+    // The parts that other templates lack are added to their Pods.
     if mutation.is_empty() || !is_of_daemon_set {
         return Ok(());
     }
@@ -89,14 +88,14 @@ fn complete(review: &mut Review<'_>, settings: &Placement, is_owned: bool, only_
     Ok(())
 }
 
-/// Returns what the template lacks of `mutation`, which are not empty.
+/// Rejects a template that lacks the parts of `mutation`.
 fn incomplete(name: &ObjectName, mutation: &PodMutation<'_, '_>) -> Rejection {
     let mut missing = Vec::new();
     for toleration in &mutation.tolerations {
         missing.push(format!("the toleration {}, which its namespace adds to Pods", quote(&toleration.to_string())));
     }
     for SourcedRequirement { requirement, source } in &mutation.added {
-        missing.push(format!("{}, which {source} demands", shorten(&requirement.to_string())));
+        missing.push(format!("{}, which {source} requires", shorten(&requirement.to_string())));
     }
     let explanation = format!(
         "{name} lacks {}; add it to the template, or its Pods are planned for the wrong nodes",

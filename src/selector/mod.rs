@@ -1,9 +1,10 @@
-//! The language of label selectors: parse, print, match, contradict, allow. It knows no Kubernetes object.
+//! The language of label selectors: parses, prints and matches them, and finds contradictions. It knows no Kubernetes
+//! object.
 //!
 //! A [`Selector`] is what `k8s.io/apimachinery/pkg/labels` calls a `Selector`: requirements on labels,
 //! all of which must hold. There are two ways to write one: [`parse`] reads the whole language,
-//! [`parse_pairs`] the `key=value` list that the in-tree `PodNodeSelector` plugin understands. One that
-//! exists is valid.
+//! [`parse_pairs`] the `key=value` list that the in-tree `PodNodeSelector` plugin understands. Every
+//! `Selector` is valid.
 
 mod parse;
 pub mod syntax;
@@ -18,7 +19,7 @@ use crate::message::joined;
 pub use parse::{parse, parse_pairs, read_pairs};
 pub use values::PossibleValues;
 
-/// Requirements on labels, all of which must hold; sorted by key, as in Kubernetes. Without any,
+/// Requirements on labels, all of which must hold, sorted by key as in Kubernetes. Without requirements,
 /// everything is selected.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selector {
@@ -27,8 +28,15 @@ pub struct Selector {
 
 impl Selector {
     /// Returns a selector of all `requirements`.
-    pub fn new(mut requirements: Vec<Requirement>) -> Self {
-        requirements.sort_by(|before, after| before.key().cmp(after.key()));
+    pub fn new(requirements: Vec<Requirement>) -> Self {
+        if requirements.is_sorted_by(|before, after| before.key() <= after.key()) {
+            return Self { requirements };
+        }
+        let sorted = sorted_positions(requirements.len(), &|one, other| {
+            requirements.get(one).map(Requirement::key) <= requirements.get(other).map(Requirement::key)
+        });
+        let mut requirements: Vec<Option<Requirement>> = requirements.into_iter().map(Some).collect();
+        let requirements = sorted.into_iter().filter_map(|position| requirements.get_mut(position)?.take()).collect();
         Self { requirements }
     }
 
@@ -42,12 +50,12 @@ impl Selector {
         &self.requirements
     }
 
-    /// Returns whether labels are selected, of which `label` tells the value by key (`labels.Selector.Matches`).
+    /// Returns whether labels are selected (`labels.Selector.Matches`). `label` returns the value of a label.
     pub fn matches<'l>(&self, label: impl Fn(&str) -> Option<&'l str>) -> bool {
         self.first_unmet(label).is_none()
     }
 
-    /// Returns the first requirement that labels don't meet, of which `label` tells the value by key.
+    /// Returns the first requirement that labels don't meet. `label` returns the value of a label.
     pub fn first_unmet<'l>(&self, label: impl Fn(&str) -> Option<&'l str>) -> Option<&Requirement> {
         self.requirements.iter().find(|requirement| !requirement.accepts(label(requirement.key())))
     }
@@ -57,19 +65,19 @@ impl Selector {
         self.requirements
     }
 
-    /// Returns the requirements, those on the same label together.
+    /// Returns the requirements, grouped by label.
     pub fn by_label(&self) -> impl Iterator<Item = &[Requirement]> {
         self.requirements.chunk_by(|before, after| before.key() == after.key())
     }
 
-    /// Returns this without requirements that say the same as one before.
+    /// Returns the selector without repeated requirements.
     pub fn without_repeats(self) -> Self {
         let mut is_new = are_new(&self.requirements.iter().collect::<Vec<_>>()).into_iter();
         let requirements = self.requirements.into_iter().filter(|_| is_new.next() == Some(true)).collect();
         Self { requirements }
     }
 
-    /// Returns how many values the requirements have in all.
+    /// Returns the number of values of all requirements.
     pub fn count_values(&self) -> usize {
         self.requirements.iter().map(|requirement| requirement.values.len()).sum()
     }
@@ -105,7 +113,7 @@ pub enum Operator {
     LessThan,
 }
 
-/// A requirement on one label. One that exists is valid (`labels.NewRequirement`).
+/// A requirement on one label, which is valid (`labels.NewRequirement`).
 ///
 /// ```
 /// use node_placement_policy::selector::{Operator, Requirement};
@@ -125,11 +133,11 @@ pub struct Requirement {
 /// Why something is not a requirement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Invalid {
-    /// The key; and what is expected of it.
+    /// The key is invalid. Holds what is expected.
     Key(&'static str),
-    /// One of the values; and what is expected of it.
+    /// One of the values is invalid. Holds the value, and what is expected.
     Value(String, &'static str),
-    /// The number of values; and what is expected.
+    /// The number of values is wrong. Holds what is expected.
     Count(&'static str),
 }
 
@@ -196,7 +204,7 @@ impl Requirement {
         }
     }
 
-    /// Returns how many bytes its key and values have.
+    /// Returns the size of its key and values, in bytes.
     pub fn text_length(&self) -> usize {
         self.key.len() + self.values.iter().map(String::len).sum::<usize>()
     }
@@ -209,7 +217,7 @@ impl Requirement {
         }
     }
 
-    /// Returns the integer that the label must be above or below, or nothing if the requirement is of another kind.
+    /// Returns the integer that the label must be above or below. Returns `None` for other operators.
     pub fn bound(&self) -> Option<i64> {
         match (self.operator, self.values.as_slice()) {
             (Operator::GreaterThan | Operator::LessThan, [bound]) => bound.parse().ok(),
@@ -217,14 +225,13 @@ impl Requirement {
         }
     }
 
-    /// Returns whether both say the same, however they are written: `k!=v` is `k notin (v)`. (`==` compares how they
-    /// are written.)
+    /// Returns whether both mean the same: `k!=v` is `k notin (v)`. (`==` compares the spelling too.)
     pub fn same_as(&self, other: &Self) -> bool {
-        // The key last: whoever compares two often has looked them up by it.
+        // Compares the key last: it is often known to be the same.
         self.operator.as_set() == other.operator.as_set() && self.values == other.values && self.key == other.key
     }
 
-    /// Returns a text that is the same for what [says the same](Self::same_as), and for nothing else.
+    /// Returns a text that is equal for requirements that [mean the same](Self::same_as), and only for them.
     pub fn identity(&self) -> String {
         let same = Self { key: self.key.clone(), operator: self.operator.as_set(), values: self.values.clone() };
         same.to_string()
@@ -241,7 +248,7 @@ impl Requirement {
 }
 
 impl Operator {
-    /// Returns the operator that says the same of a set of values; the others are themselves.
+    /// Returns the operator for sets with the same meaning.
     pub const fn as_set(self) -> Self {
         match self {
             Self::Equals | Self::DoubleEquals => Self::In,
@@ -251,7 +258,17 @@ impl Operator {
     }
 }
 
-/// Returns for each of `requirements` whether it says something that none before says, however it is written.
+/// Returns the positions of `count` elements in order. `is_before` tells whether the element at a position stays before
+/// that at a later one. The standard library's sorting would be a hundredth of the module for each type of elements.
+pub fn sorted_positions(count: usize, is_before: &dyn Fn(usize, usize) -> bool) -> Vec<usize> {
+    let mut sorted: Vec<usize> = Vec::with_capacity(count);
+    for position in 0..count {
+        sorted.insert(sorted.partition_point(|other| is_before(*other, position)), position);
+    }
+    sorted
+}
+
+/// Returns for each of `requirements` whether none before says the same.
 pub fn are_new(requirements: &[&Requirement]) -> Vec<bool> {
     if let ..=SHORT_LIST = requirements.len() {
         let before = |at: usize| requirements.iter().take(at);
@@ -290,8 +307,8 @@ impl fmt::Display for Requirement {
     }
 }
 
-/// What others may ask for: what a selector states, of which an empty one states nothing; and what is demanded of them
-/// anyway.
+/// A whitelist: the values that a selector allows, and requirements that are always allowed. An empty selector allows
+/// nothing.
 ///
 /// ```
 /// use node_placement_policy::selector::{Whitelist, parse};
@@ -303,12 +320,12 @@ impl fmt::Display for Requirement {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Whitelist {
     selector: Selector,
-    /// What may be requested without being stated.
+    /// The requirements that are always allowed.
     required: Selector,
 }
 
 impl Whitelist {
-    /// Returns the whitelist that `selector` states; what is `required` is always allowed.
+    /// Returns the whitelist of `selector`. Requirements that are `required` are always allowed.
     pub fn new(selector: Selector, required: Vec<Requirement>) -> Self {
         Self { selector, required: Selector::new(required) }
     }
@@ -318,61 +335,62 @@ impl Whitelist {
         &self.selector
     }
 
-    /// Returns whether nothing may be asked for but what is demanded.
+    /// Returns whether only the required requirements are allowed.
     pub const fn is_empty(&self) -> bool {
         self.selector.is_empty()
     }
 
-    /// Returns whether `key` may be asked to have `value`: that is demanded, or some requirement names the key, and all
-    /// that do accept the value.
+    /// Returns whether `key=value` is allowed: it is required, or the selector has requirements on the key, which all accept
+    /// the value.
     ///
     /// Upstream: `isSubset` of the `PodNodeSelector` plugin, for sets.
     pub fn allows_value(&self, key: &str, value: &str) -> bool {
-        self.demands_value(key, value) || self.states_value(key, value)
+        self.requires_value(key, value) || self.selects_value(key, value)
     }
 
-    /// Returns whether a node-affinity expression, or what a selector demands beyond pairs, may be asked for.
+    /// Returns whether a node-affinity expression is allowed.
     ///
-    /// A whitelist states sets of values, so what can select values outside of them is allowed only where it is stated
-    /// word for word, or where the key may have any value.
+    /// A whitelist has sets of values. An expression that can select other values is allowed only if the whitelist has the
+    /// same requirement, or allows every value of the key.
     pub fn allows(&self, expression: &Requirement) -> bool {
         let key = expression.key();
-        if self.demands(expression) || self.selector.on(key).iter().any(|own| own.same_as(expression)) {
+        if self.requires(expression) || self.selector.on(key).iter().any(|own| own.same_as(expression)) {
             return true;
         }
         match expression.operator().as_set() {
-            Operator::In => expression.values().iter().all(|value| self.states_value(key, value)),
+            Operator::In => expression.values().iter().all(|value| self.selects_value(key, value)),
             Operator::DoesNotExist => false,
             _ => self.allows_any_value(key),
         }
     }
 
-    /// Returns how many comparisons it takes at most to tell whether `key` may be asked to have some value.
+    /// Returns the most comparisons that it takes to check one value of `key`.
     pub fn comparisons_on(&self, key: &str) -> usize {
         let all = self.selector.on(key).iter().chain(self.required.on(key));
         all.map(|own| 1 + own.values.len().checked_ilog2().unwrap_or_default() as usize).sum()
     }
 
-    /// Returns whether `key` may be asked to have any value: it is named, and by a bare key only.
+    /// Returns whether every value of `key` is allowed: all requirements on it are a bare key.
     pub fn allows_any_value(&self, key: &str) -> bool {
-        self.names_and_all(key, |own| own.operator() == Operator::Exists)
+        self.all_on(key, |own| own.operator() == Operator::Exists)
     }
 
-    /// Returns whether this requirement is demanded, however it is spelled, whatever is stated.
-    pub fn demands(&self, requirement: &Requirement) -> bool {
+    /// Returns whether the whitelist requires the same.
+    pub fn requires(&self, requirement: &Requirement) -> bool {
         self.required.on(requirement.key()).iter().any(|own| own.same_as(requirement))
     }
 
-    /// Returns whether `key` is demanded to have `value`, whatever is stated.
-    pub fn demands_value(&self, key: &str, value: &str) -> bool {
+    /// Returns whether the whitelist requires `key=value`.
+    pub fn requires_value(&self, key: &str, value: &str) -> bool {
         self.required.on(key).iter().any(|own| own.only_value() == Some(value))
     }
 
-    fn states_value(&self, key: &str, value: &str) -> bool {
-        self.names_and_all(key, |requirement| requirement.accepts(Some(value)))
+    fn selects_value(&self, key: &str, value: &str) -> bool {
+        self.all_on(key, |requirement| requirement.accepts(Some(value)))
     }
 
-    fn names_and_all(&self, key: &str, holds: impl Fn(&Requirement) -> bool) -> bool {
+    /// Returns whether there are requirements on `key`, and all of them meet a condition.
+    fn all_on(&self, key: &str, holds: impl Fn(&Requirement) -> bool) -> bool {
         let own = self.selector.on(key);
         !own.is_empty() && own.iter().all(holds)
     }

@@ -6,9 +6,10 @@
 //! operator    = "=" / "==" / "!=" / ">" / "<"
 //! ```
 
+use std::collections::BTreeMap;
+
 use super::{Invalid, Operator, Requirement, Selector, syntax};
 use crate::message::quote;
-use std::collections::BTreeMap;
 
 /// Parses `text`. An empty text selects every node.
 ///
@@ -40,7 +41,7 @@ struct Parser<'a> {
 }
 
 impl<'a> Parser<'a> {
-    /// Returns the next word, which stays the next.
+    /// Returns the next word without taking it.
     fn peek(&self) -> Word<'a> {
         next(self.text, self.at).0
     }
@@ -90,7 +91,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Returns one value; nothing, before a comma or the end, is the empty value.
+    /// Takes one value. Before a comma or the end, it is empty.
     fn value(&mut self) -> Result<String, String> {
         if self.peek().ends_requirement() {
             return Ok(String::new());
@@ -99,7 +100,7 @@ impl<'a> Parser<'a> {
         if word.is_identifier() { Ok(word.text.to_owned()) } else { Err(word.unexpected("a value")) }
     }
 
-    /// Returns a list in parentheses. Nothing between two of its commas, or beside one at its ends, is the empty value.
+    /// Takes a list in parentheses. A value beside a comma may be empty.
     fn values(&mut self) -> Result<Vec<String>, String> {
         let open = self.take();
         if open.text != "(" {
@@ -131,7 +132,7 @@ fn build(key: Word<'_>, first: Word<'_>, operator: Operator, values: Vec<String>
     })
 }
 
-/// A word, and where it begins. That of the end is empty.
+/// A word, and the position where it begins. At the end of the text, it is empty.
 #[derive(Clone, Copy, Debug)]
 struct Word<'a> {
     text: &'a str,
@@ -177,7 +178,7 @@ fn next(text: &str, from: usize) -> (Word<'_>, usize) {
     (Word { text: word_text.get(..length).unwrap_or_default(), at }, end)
 }
 
-/// Returns whether `c` is one of the four spaces; Unicode's others are part of a word.
+/// Returns whether `c` is one of the four spaces. Other spaces of Unicode are part of a word.
 const fn is_space(c: char) -> bool {
     matches!(c, ' ' | '\t' | '\r' | '\n')
 }
@@ -186,18 +187,18 @@ const fn is_special(c: char) -> bool {
     matches!(c, '=' | '!' | '(' | ')' | ',' | '>' | '<')
 }
 
-/// Returns the words for what stands at byte `at` where something else must. People count from 1.
+/// Words the problem that something else is expected at byte `at`. People count from 1.
 fn unexpected(at: usize, found: &str, expected: &str) -> String {
     let found = if found.is_empty() { "nothing".to_owned() } else { quote(found) };
     format!("found {found} at position {}, expected {expected}", at + 1)
 }
 
-/// Returns what stands at byte `at` is no label key.
+/// Words the problem that the text at byte `at` is no label key.
 fn no_key(at: usize, key: &str, expected: &str) -> String {
     format!("{} at position {} is not a label key, expected {expected}", quote(key), at + 1)
 }
 
-/// Returns what stands at byte `at` is no value that a label can have, or that the operator takes.
+/// Words the problem that the text at byte `at` is no value for a label or for the operator.
 fn no_value(at: usize, value: &str, expected: &str) -> String {
     format!("{} at position {} is not a valid value, expected {expected}", quote(value), at + 1)
 }

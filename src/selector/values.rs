@@ -1,27 +1,26 @@
-//! Contradiction: requirements on one label that nothing meets together, no value and no absence.
+//! Finds contradictions: requirements on one label that no value meets, nor its absence.
 
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 
 use super::{Operator, Requirement, Selector};
 
-/// What one label can have that meets some requirements: one of many values, or none at all. Any text counts as a
-/// value.
+/// The values of a label that meet some requirements, or its absence. Every text counts as a value.
 ///
 /// Kubernetes has no such notion: a Pod that nothing can meet waits for a node.
 #[derive(Clone, Debug)]
 pub struct PossibleValues<'r> {
     /// Whether the label may be missing.
     absence: bool,
-    /// The values, sorted, if they can be listed. Otherwise any text will do, but for the rest of this.
+    /// The values, sorted. `None` if every text is possible that the other fields don't exclude.
     only: Option<Vec<&'r str>>,
     except: BTreeSet<&'r str>,
-    /// If there are bounds, the integers between them, however they are spelled.
+    /// The integers between the bounds, if there are bounds.
     integers: Option<RangeInclusive<i64>>,
 }
 
 impl<'r> PossibleValues<'r> {
-    /// Returns what meets all of `requirements`, which are on the same label.
+    /// Returns the values that meet all of `requirements`, which are on the same label.
     pub fn of(requirements: impl IntoIterator<Item = &'r Requirement>) -> Self {
         let mut possible = Self { absence: true, only: None, except: BTreeSet::new(), integers: None };
         for requirement in requirements {
@@ -52,7 +51,7 @@ impl<'r> PossibleValues<'r> {
         }
     }
 
-    /// Leaves `value` only, if it is possible.
+    /// Removes all values except `value`.
     pub fn narrow_to(&mut self, value: &'r str) {
         self.absence = false;
         self.only = Some(if self.accepts(value) { vec![value] } else { Vec::new() });
@@ -73,13 +72,13 @@ impl<'r> PossibleValues<'r> {
         !self.absence
             && match &self.only {
                 Some(only) => only.is_empty(),
-                // Whatever is excluded: there is always another text, and another spelling of an integer.
+                // There is always a text that is not excluded, and another spelling of an integer.
                 None => self.integers.as_ref().is_some_and(RangeInclusive::is_empty),
             }
     }
 
-    /// Returns whether something is possible both here and in `other`. Reads the values that are listed here or, if none
-    /// are, there, and adds the number of those that it read to `comparisons`.
+    /// Returns whether a value, or the absence, is possible in both. Compares the listed values of one, and adds their number
+    /// to `comparisons`.
     pub fn overlaps(&self, other: &Self, comparisons: &mut usize) -> bool {
         if self.absence && other.absence {
             return true;
@@ -97,7 +96,7 @@ impl<'r> PossibleValues<'r> {
         overlap.is_some()
     }
 
-    /// Returns whether all that is possible here is possible in `other`, too.
+    /// Returns whether every possible value is possible in `other` too.
     pub fn is_within(&self, other: &Self) -> bool {
         if self.is_empty() {
             return true;
@@ -107,11 +106,11 @@ impl<'r> PossibleValues<'r> {
         }
         match (&self.only, &other.only) {
             (Some(own), _) => own.iter().all(|value| other.accepts(value)),
-            // Only the absence is possible.
+            // No value is possible, only the absence.
             (None, _) if self.integers.as_ref().is_some_and(RangeInclusive::is_empty) => true,
             (None, Some(_)) => false,
             (None, None) => {
-                // Integers are within others if those narrow them no further.
+                // The bounds of `other` must not narrow the integers further.
                 other.except.iter().all(|value| !self.accepts(value))
                     && self.integers == common(self.integers.as_ref(), other.integers.as_ref())
             }
@@ -119,7 +118,7 @@ impl<'r> PossibleValues<'r> {
     }
 
     fn accepts(&self, value: &str) -> bool {
-        // Bounds first. Of the values within them, no more can be excluded than there are exceptions.
+        // Compares the bounds first: it is the cheapest test.
         self.integers.as_ref().is_none_or(|integers| value.parse().is_ok_and(|integer| integers.contains(&integer)))
             && self.only.as_ref().is_none_or(|only| only.binary_search(&value).is_ok())
             && !self.except.contains(value)
@@ -138,7 +137,7 @@ fn integers_of(requirement: &Requirement) -> Option<RangeInclusive<i64>> {
     Some(least..=most)
 }
 
-/// Returns the integers that are among both; without bounds, any text will do.
+/// Returns the integers in both ranges. `None` stands for every text.
 fn common(one: Option<&RangeInclusive<i64>>, other: Option<&RangeInclusive<i64>>) -> Option<RangeInclusive<i64>> {
     match (one, other) {
         (Some(one), Some(other)) => Some(*one.start().max(other.start())..=*one.end().min(other.end())),
@@ -147,12 +146,12 @@ fn common(one: Option<&RangeInclusive<i64>>, other: Option<&RangeInclusive<i64>>
 }
 
 impl Selector {
-    /// Returns the requirements on the first label for which nothing meets all of them.
+    /// Returns the requirements on the first label that contradict each other.
     pub fn contradiction(&self) -> Option<&[Requirement]> {
         self.by_label().find(|requirements| PossibleValues::of(*requirements).is_empty())
     }
 
-    /// Returns whether all labels that this selects are selected by `other`, too.
+    /// Returns whether `other` selects all labels that this selects.
     ///
     /// ```
     /// use node_placement_policy::selector::parse;
@@ -169,8 +168,7 @@ impl Selector {
         self.contradiction().is_some() || other.by_label().all(is_implied)
     }
 
-    /// Returns the first label for which nothing meets the requirements of both selectors: this one's, and those of
-    /// `other`.
+    /// Returns the requirements of both selectors on the first label where they contradict each other.
     pub fn contradiction_with<'s>(&'s self, other: &'s Self) -> Option<(&'s [Requirement], &'s [Requirement])> {
         for own in self.by_label() {
             let others = own.first().map(|first| other.on(first.key())).unwrap_or_default();

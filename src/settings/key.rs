@@ -32,7 +32,7 @@ impl<'s> ForbiddenLabels<'s> {
     }
 }
 
-/// Where on a Pod a value goes.
+/// The place on a Pod that a value is written to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TargetKind {
     /// `metadata.annotations`
@@ -51,11 +51,11 @@ const SELECTED_BY_WORKLOADS: [&str; 5] = [
     "controller.kubernetes.io/",
 ];
 
-/// Annotations that the kubelet trusts: what a Pod is, and where it came from (`ConfigMirrorAnnotationKey` and kin).
+/// Annotations that the kubelet trusts: what a Pod is, and where it came from (`ConfigMirrorAnnotationKey` and others).
 const KUBELET_ANNOTATIONS: &str = "kubernetes.io/config.";
 
 /// Annotations whose values the API server validates at every update of a Pod (`ValidatePodSpecificAnnotations`), and
-/// not when a Binding brings them. A Pod with an invalid one can't be changed any more.
+/// not when a Binding adds them. A Pod with an invalid one can't be changed any more.
 const VALIDATED_ANNOTATIONS: [&str; 3] = [
     "scheduler.alpha.kubernetes.io/tolerations",
     "seccomp.security.alpha.kubernetes.io/",
@@ -94,7 +94,8 @@ impl KeyPattern {
         matches!(self, Self::Prefix(_))
     }
 
-    /// Returns what follows the prefix in `key`, if this pattern names it; nothing, for a single key.
+    /// Returns the rest of `key` after the prefix, or an empty text for a single key. Returns `None` if this pattern does
+    /// not name it.
     pub fn rest<'k>(&self, key: &'k str) -> Option<&'k str> {
         match self {
             Self::Key(own) => (own == key).then_some(""),
@@ -110,7 +111,7 @@ impl KeyPattern {
         }
     }
 
-    /// Returns the pattern's text, less the `*`.
+    /// Returns the pattern's text, without the `*`.
     pub fn text(&self) -> &str {
         match self {
             Self::Key(text) | Self::Prefix(text) => text,
@@ -127,7 +128,7 @@ impl TargetKind {
         }
     }
 
-    /// Returns what messages call one.
+    /// Returns its name in messages.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Annotation => "annotation",
@@ -135,7 +136,7 @@ impl TargetKind {
         }
     }
 
-    /// Checks that `key` is one that Kubernetes takes.
+    /// Checks that `key` is one that Kubernetes accepts.
     pub fn check(self, key: &str) -> Result<(), String> {
         let (checked, name) = match self {
             Self::Annotation => (syntax::annotation_key(key), "an annotation key"),
@@ -144,7 +145,7 @@ impl TargetKind {
         checked.map_err(|expected| format!("{} is not {name}, expected {expected}", quote(key)))
     }
 
-    /// Returns whether the API server does not take every value of `key` that has the form of one.
+    /// Returns whether the API server validates the value of `key`.
     pub fn validates_value_of(self, key: &str) -> bool {
         self == Self::Annotation && VALIDATED_ANNOTATIONS.iter().any(|beginning| key.starts_with(beginning))
     }
@@ -154,7 +155,7 @@ impl TargetKind {
         self == Self::Annotation && key.starts_with(KUBELET_ANNOTATIONS)
     }
 
-    /// Returns why the policy must never write `key`, or keys that begin with it, to a Pod, or nothing if it may.
+    /// Returns why the policy must never write `key`, or keys that begin with it, to a Pod. Returns `None` if it can.
     pub fn refuses(self, key: &str) -> Option<&'static str> {
         match self {
             _ if self.is_for_kubelets(key) => {

@@ -4,7 +4,7 @@
 //!   request needs one.
 //! - [`key`], [`field_path`], [`reference`], [`source`]: what stands in some of them, and where it stands.
 //! - `validate`: every mistake that the types don't find. Those that they find, unknown fields and wrong
-//!   types, are told by [`crate::json::read`].
+//!   types, are reported by [`crate::json::read`].
 
 pub mod field_path;
 pub mod key;
@@ -40,7 +40,7 @@ pub struct Settings {
     pub placement: Option<Placement>,
     /// Instead of `placement`: the configuration of the in-tree plugin PodNodeSelector.
     pub pod_node_selector_plugin_config: Option<PodNodeSelectorPluginConfig>,
-    /// What Pods learn about the node they landed on.
+    /// What is copied from the node to its Pods.
     #[serde(deserialize_with = "object")]
     pub node_metadata: Option<NodeMetadata>,
 }
@@ -49,11 +49,11 @@ pub struct Settings {
 /// `clusterDefaultNodeSelector`.
 pub type PodNodeSelectorPluginConfig = BTreeMap<String, Option<String>>;
 
-/// What an unknown field is told with: people paste the configuration of the in-tree plugin.
+/// The beginning of the error for a field that people paste from the configuration of an in-tree plugin.
 const TOLERATION_PLUGIN: &str = "unknown field \"podTolerationRestrictionPluginConfig\"";
 
 impl Settings {
-    /// Reads the `text` of the settings; absent ones are empty.
+    /// Reads the `text` of the settings. Absent settings are empty.
     ///
     /// ```
     /// use node_placement_policy::settings::Settings;

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use super::field_path::FieldPath;
 use super::key::{KeyPattern, TargetKind};
 use super::source::SettingsError;
-use crate::json::{null_is_default, objects, word};
+use crate::json::{null_is_default, objects, one_of_words, word};
 
 /// The name of the block.
 pub const NODE_METADATA: &str = "nodeMetadata";
@@ -132,8 +132,12 @@ pub(crate) fn place(position: usize) -> String {
     format!("nodeMetadata.propagate[{position}]")
 }
 
+one_of_words! {
+    OnLookupFailure { Reject, Ignore }
+}
+
 /// What happens when the Node that metadata comes from can't be read.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(serde::Serialize, schemars::JsonSchema))]
 pub enum OnLookupFailure {
     /// Rejected; the scheduler tries again.

@@ -1,60 +1,61 @@
-//! The block `placement`, and what its settings can be that choose one of a few words.
+//! The block `placement`, and the words that its settings can have.
+
+use serde::Deserialize;
 
 use super::{Setting, reference};
-use crate::json::{never_null, null_is_default, objects, optional_objects, word};
+use crate::json::{never_null, null_is_default, objects, one_of_words, optional_objects, word};
 use crate::message::quote;
 use crate::selector::syntax;
 use crate::toleration::Toleration;
-use serde::Deserialize;
 
 /// The name of the block.
 pub const PLACEMENT: &str = "placement";
 
-/// The key of the in-tree plugin's configuration that holds where a namespace has no annotation.
+/// The key of the in-tree plugin's configuration for namespaces without an annotation.
 pub const CLUSTER_DEFAULT_NODE_SELECTOR: &str = "clusterDefaultNodeSelector";
 
 /// The annotation that the in-tree plugin reads (`NamespaceNodeSelectors`).
 pub const IN_TREE_ANNOTATION: &str = "scheduler.alpha.kubernetes.io/node-selector";
 
-/// What the settings say about placement.
+/// Which nodes the Pods of a namespace may use, and which taints they may tolerate.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Placement"))]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Placement {
     /// The default node selector of namespaces that have no other default.
     pub cluster_default_node_selector: Option<String>,
-    /// What is added to the tolerations of Pods in namespaces that have no other default.
+    /// The default tolerations of namespaces that have no other default.
     #[serde(deserialize_with = "optional_objects")]
     pub cluster_default_tolerations: Option<Vec<Toleration>>,
     /// The annotations of namespaces that hold node selectors.
     #[serde(deserialize_with = "null_is_default")]
     pub namespace_annotations: NamespaceAnnotations,
-    /// What holds for which namespaces. The first entry that matches wins.
+    /// The rules by namespace. The first entry that matches applies.
     #[serde(deserialize_with = "objects")]
     pub namespaces: Vec<NamespaceEntry>,
     /// Node labels that kubelets must not set, beside those in node selectors: keys, or prefixes with their slash and
     /// `*`.
     #[serde(deserialize_with = "null_is_default")]
     pub guarded_node_labels: Vec<String>,
-    /// Users whose requests are not held to what is allowed and forbidden, by their full names.
+    /// Users who may request everything, by their full names.
     #[serde(deserialize_with = "null_is_default")]
     pub exempt_usernames: Vec<String>,
-    /// What happens where a Pod chooses otherwise than a default says.
+    /// What happens if a Pod chooses other nodes than a default.
     #[serde(deserialize_with = "word")]
     pub on_default_conflict: OnDefaultConflict,
-    /// What is done about what the API server merges into Pods from their RuntimeClass.
+    /// How the selectors and tolerations of RuntimeClasses are validated.
     #[serde(deserialize_with = "word")]
     pub on_runtime_classes: OnRuntimeClasses,
-    /// What happens with node affinity that asks for more than the whitelist allows.
+    /// What happens with node affinity that requests more than the whitelist allows.
     #[serde(deserialize_with = "word")]
     pub on_node_affinity: OnNodeAffinity,
     /// What happens with a Pod that names its node.
     #[serde(deserialize_with = "word")]
     pub on_node_name: OnNodeName,
-    /// What the annotations of namespaces about tolerations count for.
+    /// Whether the annotations of namespaces about tolerations count.
     #[serde(deserialize_with = "word")]
     pub on_toleration_annotations: OnTolerationAnnotations,
-    /// What is done for Pods that request extended resources.
+    /// Whether Pods that request extended resources tolerate their taints.
     #[serde(deserialize_with = "word")]
     pub on_extended_resources: OnExtendedResources,
     /// What happens with a workload whose Pods would be rejected.
@@ -66,15 +67,15 @@ pub struct Placement {
     /// What happens with a Namespace whose annotations are malformed or not allowed.
     #[serde(deserialize_with = "word")]
     pub on_namespaces: OnRejectedPods,
-    /// What happens with a Binding to a node that the namespace may not use.
+    /// What happens with a Binding to a node that the namespace must not use.
     #[serde(deserialize_with = "word")]
     pub on_bindings: OnBindings,
-    /// What happens where a kubelet gives its Node a label that decides which Pods it gets.
+    /// What happens if a kubelet gives its Node a label that decides which Pods it gets.
     #[serde(deserialize_with = "word")]
     pub on_nodes: OnNodes,
 }
 
-/// The keys of annotations; that of the in-tree plugin, if nothing is said.
+/// The keys of annotations. The default is the key of the in-tree plugin.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[cfg_attr(feature = "schema", derive(serde::Serialize, schemars::JsonSchema))]
 pub struct NamespaceAnnotations(pub Vec<String>);
@@ -85,7 +86,7 @@ impl Default for NamespaceAnnotations {
     }
 }
 
-/// What holds for the namespaces that it is about. At least one of `name` and `namespaceSelector` must be there.
+/// The rules for some namespaces. At least one of `name` and `namespaceSelector` must be there.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "NamespaceEntry"))]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
@@ -100,60 +101,60 @@ pub struct NamespaceEntry {
     #[serde(deserialize_with = "never_null")]
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub pod_selector: Option<String>,
-    /// The node selector that always holds.
+    /// The node selector that is always required.
     #[serde(deserialize_with = "never_null")]
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub required_node_selector: Option<String>,
-    /// The node selector that holds where no annotation is present.
+    /// The node selector that is required if the Namespace has no annotation.
     pub default_node_selector: Option<String>,
-    /// What Pods may ask for.
+    /// The whitelist of node labels that Pods may request.
     pub allowed_node_selector: Option<String>,
     /// The labels that Pods must not select nodes by, whatever else is allowed: keys, or prefixes with their slash and
     /// `*`.
     #[serde(deserialize_with = "null_is_default")]
     pub forbidden_node_labels: Vec<String>,
-    /// What Pods prefer of nodes, and run without.
+    /// The node labels that Pods prefer.
     #[serde(deserialize_with = "objects")]
     pub preferred_node_selector: Vec<PreferredNodeSelector>,
-    /// What is added to the tolerations of Pods.
+    /// The tolerations that are added to Pods.
     #[serde(deserialize_with = "optional_objects")]
     pub default_tolerations: Option<Vec<Toleration>>,
-    /// What Pods may tolerate.
+    /// The whitelist of tolerations.
     #[serde(deserialize_with = "optional_objects")]
     pub allowed_tolerations: Option<Vec<Toleration>>,
-    /// What Pods must not tolerate.
+    /// The forbidden tolerations.
     #[serde(deserialize_with = "optional_objects")]
     pub forbidden_tolerations: Option<Vec<Toleration>>,
-    /// Whether all this is enforced.
+    /// Whether the rules are enforced.
     #[serde(deserialize_with = "word")]
     pub enforcement: Enforcement,
 }
 
-/// What Pods prefer of nodes, and how much.
+/// A node selector that Pods prefer.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "PreferredNodeSelector"))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct PreferredNodeSelector {
-    /// From 1 to 100.
+    /// The weight, from 1 to 100.
     pub weight: i64,
     /// The preferred nodes.
     pub selector: String,
 }
 
 impl Placement {
-    /// Returns whether any annotation of namespaces counts.
+    /// Returns whether annotations of namespaces are read.
     pub fn reads_annotations(&self) -> bool {
         !self.namespace_annotations.0.is_empty() || self.honors_toleration_annotations()
     }
 
-    /// Returns whether the annotations of namespaces say what Pods tolerate.
+    /// Returns whether the annotations of namespaces about tolerations are read.
     pub fn honors_toleration_annotations(&self) -> bool {
         self.on_toleration_annotations == OnTolerationAnnotations::Honor
     }
 }
 
 impl NamespaceEntry {
-    /// Returns whether the name fits a `namespace`; without one, all do.
+    /// Returns whether the name fits a `namespace`. Without a name, every namespace fits.
     pub fn name_fits(&self, namespace: &str) -> bool {
         match &self.name {
             Some(pattern) => is_name_of(pattern, namespace),
@@ -161,27 +162,27 @@ impl NamespaceEntry {
         }
     }
 
-    /// Returns whether this holds for all Pods of the namespaces whose name fits.
+    /// Returns whether the entry applies to all Pods of the namespaces whose name fits.
     pub const fn matches_by_name_alone(&self) -> bool {
         self.namespace_selector.is_none() && self.pod_selector.is_none()
     }
 
-    /// Returns whether this depends on labels of the Namespace.
+    /// Returns whether the entry depends on labels of the Namespace.
     pub fn reads_labels(&self) -> bool {
         self.namespace_selector.is_some() || self.texts_with_references().next().is_some()
     }
 
-    /// Returns whether it says which node labels Pods may select by, or must not.
+    /// Returns whether the entry allows or forbids node labels.
     pub fn limits_labels(&self) -> bool {
         self.allowed_node_selector.is_some() || !self.forbidden_node_labels.is_empty()
     }
 
-    /// Returns whether this says what Pods may or must not tolerate.
+    /// Returns whether the entry allows or forbids tolerations.
     pub fn validates_tolerations(&self) -> bool {
         self.allowed_tolerations.is_some() || self.forbidden_tolerations.is_some()
     }
 
-    /// Returns the keys of the labels that this refers to.
+    /// Returns the keys of the labels that the entry refers to.
     pub fn references(&self) -> impl Iterator<Item = &str> {
         self.texts_with_references().flat_map(|text| reference::keys(text))
     }
@@ -217,10 +218,10 @@ impl NamespaceEntry {
     }
 }
 
-/// What namespaces can be called.
+/// The names that namespaces can have.
 const NAME: &str = "at most 63 lowercase letters, digits and '-', beginning and ending with a letter or digit";
 
-/// Checks that there can be namespaces that `pattern` is about.
+/// Checks that there can be namespaces that `pattern` fits.
 ///
 /// # Errors
 /// What is wrong with it, and what is expected.
@@ -238,14 +239,14 @@ pub fn check_name(pattern: &str) -> Result<(), String> {
     if beginning == pattern {
         return Err(format!("no namespace can be called {}, expected {NAME}", quote(pattern)));
     }
-    // It may become a name with a letter more.
+    // A longer name may be valid.
     if syntax::is_dns_label(&format!("{beginning}x")) {
         return Ok(());
     }
     Err(format!("no namespace's name can begin with {}, expected {NAME}", quote(beginning)))
 }
 
-/// Returns whether `pattern`, which requests do not check anew, is about the namespace of this name.
+/// Returns whether `pattern` fits the namespace of this name.
 pub fn is_name_of(pattern: &str, namespace: &str) -> bool {
     match pattern.strip_suffix('*') {
         Some(beginning) => namespace.starts_with(beginning),
@@ -253,22 +254,36 @@ pub fn is_name_of(pattern: &str, namespace: &str) -> bool {
     }
 }
 
-/// What happens with node affinity that asks for more than the whitelist allows.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+one_of_words! {
+    OnNodeAffinity { Check, Ignore }
+    OnNodeName { Verify, Reject, Ignore }
+    OnRejectedPods { Reject, Warn, Ignore }
+    OnDaemonSets { Inject, Reject, Warn, Ignore }
+    OnBindings { Verify, Ignore }
+    OnNodes { Reject, RejectChanges, Ignore }
+    OnTolerationAnnotations { Honor, Ignore }
+    OnExtendedResources { Tolerate, Ignore }
+    OnDefaultConflict { Reject, Yield }
+    OnRuntimeClasses { Resolve, Ignore }
+    Enforcement { Enforce, Warn }
+}
+
+/// What happens with node affinity that requests more than the whitelist allows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(serde::Serialize, schemars::JsonSchema))]
 pub enum OnNodeAffinity {
-    /// It is rejected, like such a nodeSelector.
+    /// Rejected, like such a nodeSelector.
     #[default]
     Check,
-    /// It is free.
+    /// Accepted.
     Ignore,
 }
 
-/// What happens with a Pod that names its node, and so passes no scheduler.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+/// What happens with a Pod that names its node. No scheduler checks it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(serde::Serialize, schemars::JsonSchema))]
 pub enum OnNodeName {
-    /// The node is looked up, and must be one that the Pod may use.
+    /// Rejected unless the node is one that the Pod may use. The node is looked up.
     #[default]
     Verify,
     /// Rejected.
@@ -278,7 +293,7 @@ pub enum OnNodeName {
 }
 
 /// What happens with a workload, or a Namespace, whose Pods would be rejected.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(serde::Serialize, schemars::JsonSchema))]
 pub enum OnRejectedPods {
     /// Rejected.
@@ -291,14 +306,13 @@ pub enum OnRejectedPods {
 }
 
 /// What happens with the template of a DaemonSet.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(serde::Serialize, schemars::JsonSchema))]
 pub enum OnDaemonSets {
-    /// What the namespace demands is added to it, selectors and tolerations; what would be rejected is rejected.
+    /// Selectors and tolerations of the namespace are added. Rejected if its Pods would be rejected.
     #[default]
     Inject,
-    /// Rejected unless it needs no injection. (Of a DaemonSet that another object owns, a warning tells what it
-    /// needs; with `Inject`, too.)
+    /// Rejected if something must be added. A DaemonSet that another object owns only gets a warning, with `Inject` too.
     Reject,
     /// Accepted with a warning.
     Warn,
@@ -306,81 +320,81 @@ pub enum OnDaemonSets {
     Ignore,
 }
 
-/// What happens with a Binding to a node that the namespace may not use.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+/// What happens with a Binding to a node that the namespace must not use.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(serde::Serialize, schemars::JsonSchema))]
 pub enum OnBindings {
-    /// The node is looked up, and must match the namespace's node selector.
+    /// Rejected unless the node matches the namespace's node selector. The node is looked up.
     Verify,
     /// Accepted.
     #[default]
     Ignore,
 }
 
-/// What happens where a kubelet gives its Node a label that decides which Pods it gets.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+/// What happens if a kubelet gives its Node a label that decides which Pods it gets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(serde::Serialize, schemars::JsonSchema))]
 pub enum OnNodes {
-    /// Rejected, the creation of a Node with such a label too.
+    /// Rejected. So is the creation of a Node with such a label.
     Reject,
-    /// Rejected; but a Node may be created with such a label.
+    /// Rejected. A Node may be created with such a label.
     RejectChanges,
     /// Accepted.
     #[default]
     Ignore,
 }
 
-/// What the annotations of namespaces about tolerations count for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+/// Whether the annotations of namespaces about tolerations count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(serde::Serialize, schemars::JsonSchema))]
 pub enum OnTolerationAnnotations {
     /// Their defaults are added to Pods, and their whitelist narrows what the settings allow.
     Honor,
-    /// Nothing.
+    /// They are not read.
     #[default]
     Ignore,
 }
 
-/// What is done for Pods that request extended resources, such as GPUs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+/// Whether Pods that request extended resources, such as GPUs, tolerate their taints.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(serde::Serialize, schemars::JsonSchema))]
 pub enum OnExtendedResources {
-    /// They tolerate taints with the resource as key.
+    /// Pods tolerate taints with the resource as key.
     Tolerate,
-    /// Nothing.
+    /// No toleration is added.
     #[default]
     Ignore,
 }
 
-/// What happens where a Pod chooses otherwise than a default says.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+/// What happens if a Pod chooses other nodes than a default.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(serde::Serialize, schemars::JsonSchema))]
 pub enum OnDefaultConflict {
     /// Rejected.
     #[default]
     Reject,
-    /// The default does not hold for what the Pod chose.
+    /// Accepted. The default does not apply to labels that the Pod chooses.
     Yield,
 }
 
-/// What is done about what the API server merges into Pods from their RuntimeClass.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+/// How the selectors and tolerations that the API server adds to Pods from their RuntimeClass are validated.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(serde::Serialize, schemars::JsonSchema))]
 pub enum OnRuntimeClasses {
-    /// The RuntimeClass is looked up, and what it brings is not validated by whitelists.
+    /// Whitelists do not apply to them. The RuntimeClass is looked up.
     Resolve,
-    /// It is validated like what Pods ask for themselves.
+    /// Like those that Pods request themselves.
     #[default]
     Ignore,
 }
 
 /// Whether the rules of an entry are enforced.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(serde::Serialize, schemars::JsonSchema))]
 pub enum Enforcement {
-    /// What breaks a rule is rejected, and what is demanded is added.
+    /// Requests that break a rule are rejected. Required selectors and tolerations are added.
     #[default]
     Enforce,
-    /// Everything passes as it came; a warning tells what would happen.
+    /// Requests are accepted unchanged. A warning says what would happen.
     Warn,
 }

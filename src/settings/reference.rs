@@ -70,7 +70,7 @@ fn stand_in(position: usize) -> String {
     format!("{STAND_IN}{position:05}")
 }
 
-/// Replaces the stand-ins in `words`, which are about `text`, by its references.
+/// Replaces the stand-ins in `words` by the references of `text`.
 pub fn name_again(text: &str, words: &str) -> String {
     let mut words = words.to_owned();
     for (position, key) in keys(text).enumerate() {

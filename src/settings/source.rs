@@ -1,11 +1,13 @@
-//! Settings by name, and where in the settings, or on a Namespace, something is required.
+//! Names settings, and the places in the settings or on a Namespace that require something.
+
+use std::fmt;
+
+use serde::Serialize;
 
 use super::node_metadata::NODE_METADATA;
 use super::placement::{NamespaceEntry, PLACEMENT};
 use crate::json::{ReadError, Within};
 use crate::message::quote;
-use serde::Serialize;
-use std::fmt;
 
 /// The block of the in-tree plugin.
 pub(super) const NODE_SELECTOR_PLUGIN: &str = "podNodeSelectorPluginConfig";
@@ -84,7 +86,7 @@ impl fmt::Display for SettingPath {
     }
 }
 
-/// Where something is required.
+/// The place that requires something.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Source<'s> {
     /// A field of the block `placement`.
@@ -123,7 +125,7 @@ impl Source<'_> {
         matches!(self, Self::Annotation { .. })
     }
 
-    /// Returns the path of the setting, or nothing for an annotation.
+    /// Returns the path of the setting, or `None` for an annotation.
     pub fn setting(&self) -> Option<SettingPath> {
         match *self {
             Self::Placement(setting) => Some(SettingPath::Placement(setting)),
@@ -133,7 +135,7 @@ impl Source<'_> {
         }
     }
 
-    /// Returns the key of the annotation, or nothing for a setting.
+    /// Returns the key of the annotation, or `None` for a setting.
     pub fn annotation(&self) -> Option<String> {
         if let Self::Annotation { key, .. } = *self { Some(key.to_owned()) } else { None }
     }

@@ -5,13 +5,13 @@
 //! - `pods`: mistakes about labels of Pods, and about labels that Pods must not select nodes by.
 //! - `amounts`: settings that add too much to every Pod.
 
+use std::fmt::Display;
+
 use super::source::NODE_SELECTOR_PLUGIN;
 use super::{NODE_METADATA, PLACEMENT, Settings, SettingsError};
 use crate::message::quote;
-use crate::selector::parse_pairs;
-use crate::selector::{self, Requirement, Selector};
+use crate::selector::{self, Requirement, Selector, parse_pairs};
 use crate::settings::reference;
-use std::fmt::Display;
 
 mod amounts;
 mod node_metadata;
@@ -33,11 +33,11 @@ fn check(settings: &Settings) -> Mistakes {
     let mut mistakes = Mistakes::default();
     let node_selector_plugin = &settings.pod_node_selector_plugin_config;
     if settings.placement.is_some() && node_selector_plugin.is_some() {
-        mistakes.add(&"", format!("{PLACEMENT} and {NODE_SELECTOR_PLUGIN} exclude each other; keep one of them"));
+        mistakes.add(&"", &format_args!("{PLACEMENT} and {NODE_SELECTOR_PLUGIN} exclude each other; keep one of them"));
     }
     if settings.placement.is_none() && node_selector_plugin.is_none() && settings.node_metadata.is_none() {
         let blocks = [PLACEMENT, NODE_SELECTOR_PLUGIN, NODE_METADATA];
-        mistakes.add(&"", format!("expected at least one of {}", blocks.join(", ")));
+        mistakes.add(&"", &format_args!("expected at least one of {}", blocks.join(", ")));
     }
     if let Some(placement) = &settings.placement {
         let propagate = settings.node_metadata.as_ref().map(|node_metadata| node_metadata.propagate.as_slice());
@@ -59,37 +59,33 @@ pub struct Mistakes(pub Vec<SettingsError>);
 
 impl Mistakes {
     /// Records a problem at `path`.
-    pub fn add(&mut self, path: &dyn Display, problem: impl Into<String>) {
-        self.0.push(SettingsError::new(path, problem));
+    #[cold]
+    #[inline(never)]
+    pub fn add(&mut self, path: &dyn Display, problem: &dyn Display) {
+        self.0.push(SettingsError::new(path, problem.to_string()));
     }
 
     /// Records the problem at `path`, if there is one.
     pub fn add_if_some(&mut self, path: &dyn Display, problem: Option<String>) {
         if let Some(problem) = problem {
-            self.add(path, problem);
+            self.add(path, &problem);
         }
     }
 
     /// Returns the value, or records the problem at `path` and returns `None`.
-    pub fn check<T>(&mut self, path: &dyn Display, checked: Result<T, impl ToString>) -> Option<T> {
-        self.ok_or_record(checked.map_err(|problem| SettingsError::new(path, problem.to_string())))
+    pub fn check<T>(&mut self, path: &dyn Display, checked: Result<T, impl Display>) -> Option<T> {
+        checked.map_err(|problem| self.add(path, &problem)).ok()
     }
 
     /// Returns the value, or records the mistake and returns `None`.
     pub fn ok_or_record<T>(&mut self, read: Result<T, SettingsError>) -> Option<T> {
-        match read {
-            Ok(value) => Some(value),
-            Err(mistake) => {
-                self.0.push(mistake);
-                None
-            }
-        }
+        read.map_err(|mistake| self.0.push(mistake)).ok()
     }
 }
 
 /// The problem of an empty selector, which may come from a template that rendered to nothing. It must not remove a
 /// restriction.
-pub const NOTHING_DEMANDED: &str = "expected at least one requirement on labels; omit the field if nothing is required";
+pub const NOTHING_REQUIRED: &str = "expected at least one requirement on labels; omit the field if nothing is required";
 
 /// Reads `text` as a selector that does not contradict itself.
 pub fn consistent(text: &str) -> Result<Selector, String> {
@@ -133,9 +129,9 @@ fn reject_control_characters(text: &str) -> Result<(), String> {
 }
 
 /// Reads `text`, which may have references, as a selector that has requirements and does not contradict itself.
-pub fn demanding(text: &str) -> Result<Selector, String> {
+pub fn required_selector(text: &str) -> Result<Selector, String> {
     let selector = consistent_with_references(text)?;
-    if selector.is_empty() { Err(NOTHING_DEMANDED.to_owned()) } else { Ok(selector) }
+    if selector.is_empty() { Err(NOTHING_REQUIRED.to_owned()) } else { Ok(selector) }
 }
 
 /// Returns the requirements on labels without references. The others can only be checked in a request.
@@ -149,7 +145,7 @@ pub fn have_references(requirements: &[Requirement]) -> bool {
     requirements.iter().flat_map(Requirement::values).any(|value| reference::stands_in(value))
 }
 
-/// Says why nothing meets both selectors. Returns `None` if something does. Neither selector contradicts itself.
+/// Words the contradiction between two selectors, or returns `None` if there is none. Neither contradicts itself.
 pub fn contradiction(one: &Selector, other: &Selector) -> Option<String> {
     let (own, others) = one.contradiction_with(other)?;
     let (label, own, others) = (label(own), quote(&selector::text(own)), quote(&selector::text(others)));

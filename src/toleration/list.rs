@@ -1,4 +1,4 @@
-//! Lists of tolerations in which others are looked for.
+//! Lists of tolerations that are searched.
 
 use std::borrow::Cow;
 use std::cell::{Cell, OnceCell};
@@ -7,18 +7,18 @@ use std::ops::Deref;
 
 use super::{Taint, Toleration};
 use crate::limits::SHORT_LIST;
+use crate::selector::sorted_positions;
 
-/// A list of tolerations. A short one is searched as it is. A long one is sorted by key and value when it is searched
-/// often: a Pod may have a thousand, each of which is looked for in a list of a thousand, and their keys may begin or
-/// end alike for 300 characters.
+/// A list of tolerations. A long list gets an index by key and value when it is searched often: a Pod may have a thousand
+/// tolerations, each of which is searched in a list of a thousand, and their keys may begin or end alike.
 #[derive(Clone, Debug, Default)]
 pub struct Tolerations<'s> {
     list: Cow<'s, [Toleration]>,
-    /// How often it was searched before it was sorted.
+    /// The number of searches without the index.
     searches: Cell<usize>,
     /// The positions in `list`, in the order of [`sort_key`].
     sorted: OnceCell<Vec<usize>>,
-    /// The same list without keys, in which tolerations of every key are looked for.
+    /// The same list without keys, in which tolerations of every key are searched.
     without_keys: OnceCell<Box<Tolerations<'static>>>,
 }
 
@@ -33,7 +33,7 @@ impl<'s> Tolerations<'s> {
         Self { list: list.into(), ..Self::default() }
     }
 
-    /// Returns whether one of them is `toleration`, written the same.
+    /// Returns whether one of them is written like `toleration`.
     pub fn contains(&self, toleration: &Toleration) -> bool {
         match self.sorted() {
             Some(sorted) => !self.narrowed(sorted, &|own| sort_key(own).cmp(&sort_key(toleration))).is_empty(),
@@ -84,14 +84,14 @@ impl<'s> Tolerations<'s> {
         self.position(&[&taint.key, ""], &[None, Some(&taint.value)], &|own| own.tolerates(taint)).is_some()
     }
 
-    /// Returns the position of the first that `is_it`, which has one of these `keys`, and one of these `values` to
-    /// compare, or any, if none is given.
+    /// Returns the position of the first toleration for which `is_it` is true. It must have one of these `keys`, and compare
+    /// one of these `values`. Without `values`, it may compare any.
     fn position(&self, keys: &[&str], values: &[Option<&str>], is_it: &dyn Fn(&Toleration) -> bool) -> Option<usize> {
         let Some(sorted) = self.sorted() else { return self.list.iter().position(is_it) };
         let mut first = None;
         let mut search = |positions: &[usize]| {
             let fits = |position: &&usize| self.list.get(**position).is_some_and(is_it);
-            // What has equal keys and values is not in the order of the list.
+            // Those with equal keys and values are not in the order of the list.
             let found = positions.iter().filter(fits).min().copied();
             first = first.into_iter().chain(found).min();
         };
@@ -107,7 +107,7 @@ impl<'s> Tolerations<'s> {
         first
     }
 
-    /// Returns the positions of those that `compare` as equal, among positions in its order.
+    /// Returns the positions for which `compare` is equal. `positions` are in its order.
     fn narrowed<'p>(&self, positions: &'p [usize], compare: &dyn Fn(&Toleration) -> Ordering) -> &'p [usize] {
         let order = |position: &usize| self.list.get(*position).map_or(Ordering::Equal, compare);
         let from = positions.partition_point(|position| order(position) == Ordering::Less);
@@ -116,7 +116,7 @@ impl<'s> Tolerations<'s> {
         positions.get(..to).unwrap_or_default()
     }
 
-    /// Returns the sorted positions, or nothing if the list is better read from its beginning to its end.
+    /// Returns the index, or `None` if the list is short, or was searched a few times only.
     fn sorted(&self) -> Option<&[usize]> {
         if self.list.len() <= SHORT_LIST {
             return None;
@@ -126,16 +126,9 @@ impl<'s> Tolerations<'s> {
             self.searches.set(searches + 1);
             return None;
         }
-        let sort = || {
-            let mut sorted: Vec<usize> = Vec::with_capacity(self.list.len());
-            for (position, toleration) in self.list.iter().enumerate() {
-                let comes_before =
-                    |other: &usize| self.list.get(*other).is_some_and(|other| sort_key(other) < sort_key(toleration));
-                sorted.insert(sorted.partition_point(comes_before), position);
-            }
-            sorted
-        };
-        Some(self.sorted.get_or_init(sort))
+        let key_of = |position: usize| self.list.get(position).map(sort_key);
+        let is_before = |one: usize, other: usize| key_of(one) < key_of(other);
+        Some(self.sorted.get_or_init(|| sorted_positions(self.list.len(), &is_before)))
     }
 }
 
@@ -147,13 +140,13 @@ impl Deref for Tolerations<'_> {
     }
 }
 
-/// Returns those of `wanted` that must be appended to `own`, in order: all that nothing [covers](Toleration::covers) by
-/// then, neither one of its own nor one that was appended before.
+/// Returns those of `wanted` that must be appended to `own`, in order. Omits those that one of `own`, or one before,
+/// [covers](Toleration::covers).
 pub fn missing(own: &[Toleration], wanted: Vec<Toleration>) -> Vec<Toleration> {
     let (own, wanted) = (Tolerations::new(own), Tolerations::new(wanted));
     let mut missing = Vec::new();
     for (position, toleration) in wanted.iter().enumerate() {
-        // One before that is not appended is covered itself, by what covers this, too.
+        // If one before is omitted, it is covered by another, which covers this one too.
         let is_first = || wanted.first_covering(toleration).is_none_or(|first| first >= position);
         if !own.covers(toleration) && is_first() {
             missing.push(toleration.clone());

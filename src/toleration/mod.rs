@@ -1,11 +1,11 @@
-//! Tolerations and taints: read, check, print, and compare them. It knows nothing else of Kubernetes' objects.
+//! Reads, checks, prints and compares tolerations and taints.
 //!
-//! A [`Toleration`] holds whatever an API object can carry, valid or not: requests arrive before the API server
-//! validates them, and annotations are never validated at all. [`Toleration::check`] says what would be refused.
+//! A [`Toleration`] may be invalid: requests arrive before the API server validates them, and annotations are never
+//! validated. [`Toleration::check`] finds what the API server would refuse.
 //!
-//! Two questions are asked of two tolerations. One [covers](Toleration::covers) another if it tolerates all that the
-//! other does: so whitelists allow. They [overlap](Toleration::overlaps) if some taint is tolerated by both: so
-//! tolerations are forbidden.
+//! There are two comparisons. A toleration [covers](Toleration::covers) another if it tolerates every taint that the other
+//! does: whitelists compare so. Two [overlap](Toleration::overlaps) if both tolerate some taint: forbidden tolerations are
+//! compared so.
 
 mod list;
 mod passing;
@@ -17,15 +17,14 @@ use std::fmt;
 use k8s_openapi::api::core::v1;
 use serde::{Deserialize, Serialize};
 
-use crate::json::null_is_default;
+use crate::json::{FromObject, RawObject, ReadError, null_is_default};
 
 pub use list::{Tolerations, missing, untolerated};
 pub use resources::{AboveZero, Resources, is_extended, tolerations_of_extended};
 pub use strict::from_annotation;
 
-/// One entry of a Pod's `spec.tolerations`, whatever it says; absent texts are empty. It is read as the settings and
-/// annotations of Namespaces have it, where a field that no toleration has is a mistake; as Pods have it, from that of
-/// `k8s_openapi`.
+/// One entry of a Pod's `spec.tolerations`. Absent texts are empty. This type reads settings and annotations of Namespaces,
+/// where an unknown field is a mistake. Those of Pods are read by the type of `k8s_openapi`.
 ///
 /// ```
 /// use k8s_openapi::api::core::v1;
@@ -43,20 +42,20 @@ pub use strict::from_annotation;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(with = "v1::Toleration", description = ""))]
 pub struct Toleration {
-    /// The key of the taints; empty stands for every key.
+    /// The key of the taints. An empty one stands for every key.
     #[serde(deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")]
     pub key: String,
-    /// How the values of the taints are compared: [`EQUAL`], which an empty one means too, or [`EXISTS`]. Of `Lt` and
-    /// `Gt` Kubernetes knows, but they are off by default (`TaintTolerationComparisonOperators`).
+    /// How the values of the taints are compared: [`EQUAL`], the meaning of an empty one too, or [`EXISTS`]. Kubernetes has
+    /// `Lt` and `Gt` too, but they are off by default (`TaintTolerationComparisonOperators`).
     #[serde(deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")]
     pub operator: String,
-    /// The value of the taints; of no account with [`EXISTS`].
+    /// The value of the taints. It is ignored with [`EXISTS`].
     #[serde(deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")]
     pub value: String,
-    /// The effect of the taints; empty stands for every effect.
+    /// The effect of the taints. An empty one stands for every effect.
     #[serde(deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")]
     pub effect: String,
-    /// For how long a taint of effect [`NO_EXECUTE`] is tolerated; none is for ever.
+    /// The seconds for which a taint of effect [`NO_EXECUTE`] is tolerated. `None` is for ever.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub toleration_seconds: Option<i64>,
 }
@@ -73,11 +72,25 @@ pub const NO_SCHEDULE: &str = "NoSchedule";
 /// The effect of a taint that Pods are scheduled past if there is no other place.
 pub const PREFER_NO_SCHEDULE: &str = "PreferNoSchedule";
 
-/// The effect of a taint that Pods are neither scheduled past, nor may stay with.
+/// The effect of a taint that evicts Pods too.
 pub const NO_EXECUTE: &str = "NoExecute";
 
-/// As the API server reads one: a field that no toleration has is passed over, `null` is an empty text, and of a field
-/// that is repeated the last counts.
+/// The member of a PodSpec, and of the scheduling of a RuntimeClass, that lists tolerations.
+pub const TOLERATIONS: &str = "tolerations";
+
+/// Reads the first tolerations in `parent`, at most `most`, as the API server reads them. Returns whether there are more.
+///
+/// # Errors
+/// They can't be read.
+pub fn read_first(parent: &RawObject<'_>, most: usize) -> Result<(Vec<Toleration>, bool), ReadError> {
+    // `null` is an empty toleration, as in Go.
+    let list = parent.first::<Option<FromObject<v1::Toleration>>>(TOLERATIONS, most)?;
+    let tolerations = list.elements.into_iter().map(|read| read.map(|read| read.0.into()).unwrap_or_default());
+    Ok((tolerations.collect(), list.has_more))
+}
+
+/// Reads a toleration as the API server does: unknown fields are ignored, `null` is an empty text, and the last of repeated
+/// fields counts.
 impl From<v1::Toleration> for Toleration {
     fn from(read: v1::Toleration) -> Self {
         Self {
@@ -91,7 +104,7 @@ impl From<v1::Toleration> for Toleration {
 }
 
 impl fmt::Display for Toleration {
-    /// Writes `key[=value][:effect]`, as taints are written for `kubectl taint`; with `*` for every key.
+    /// Writes `key[=value][:effect]`, as in `kubectl taint`, with `*` for every key.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(if self.key.is_empty() { "*" } else { &self.key })?;
         if !self.value.is_empty() {
@@ -112,12 +125,12 @@ impl Toleration {
         matches!(self.operator.as_str(), "" | EQUAL)
     }
 
-    /// Returns the value that taints must have, or nothing if any will do.
+    /// Returns the value that taints must have, or `None` for every value.
     fn compared_value(&self) -> Option<&str> {
         self.compares_values().then_some(&self.value)
     }
 
-    // In what follows, keys are compared last: they are the longest, and those that are looked for have the same key.
+    // The following functions compare keys last: they are the longest, and often known to be the same.
 
     /// Returns whether both are written the same, where an omitted operator is `Equal`.
     pub fn same_as(&self, other: &Self) -> bool {
@@ -128,10 +141,9 @@ impl Toleration {
             && self.key == other.key
     }
 
-    /// Returns whether this tolerates every taint that `other` does, and for as long; an omitted operator is `Equal` in
-    /// both.
+    /// Returns whether this tolerates every taint that `other` does, and for as long. An omitted operator is `Equal`.
     ///
-    /// An operator that is none of Kubernetes' covers only itself. Upstream: `isSuperset` of `pkg/util/tolerations`.
+    /// An unknown operator covers only itself. Upstream: `isSuperset` of `pkg/util/tolerations`.
     pub fn covers(&self, other: &Self) -> bool {
         if !includes(&self.effect, &other.effect) || !self.lasts_as_long_as(other) {
             return false;
@@ -143,7 +155,7 @@ impl Toleration {
         }
     }
 
-    /// Returns whether this holds for at least as many seconds as `other`. They count only with the effect `NoExecute`.
+    /// Returns whether this lasts at least as many seconds as `other`. They count only with the effect `NoExecute`.
     fn lasts_as_long_as(&self, other: &Self) -> bool {
         match (self.toleration_seconds, other.toleration_seconds) {
             (Some(own), Some(seconds)) if self.effect == NO_EXECUTE => seconds <= own,
@@ -163,7 +175,7 @@ impl Toleration {
 
     /// Returns whether there is a taint that both tolerate, for however long.
     ///
-    /// An operator other than `Equal` counts as `Exists`: what it may come to tolerate is not left out.
+    /// An operator other than `Equal` counts as `Exists`, so that nothing it may tolerate is missed.
     pub fn overlaps(&self, other: &Self) -> bool {
         let share_effect = includes(&self.effect, &other.effect) || includes(&other.effect, &self.effect);
         let both_compare = self.compares_values() && other.compares_values();
@@ -173,36 +185,36 @@ impl Toleration {
     }
 }
 
-/// Returns whether a toleration of `effect` is one of taints with that of an `other`, or of all that have it and more.
+/// Returns whether a toleration of `effect` tolerates every effect that one of `other` does.
 fn includes(effect: &str, other: &str) -> bool {
     effect.is_empty() || effect == other
 }
 
-/// One entry of a Node's `spec.taints`; absent texts are empty.
+/// One entry of a Node's `spec.taints`. Absent texts are empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct Taint {
-    /// Its key.
+    /// The key.
     pub key: String,
-    /// Its value.
+    /// The value.
     pub value: String,
-    /// What it does to Pods that don't tolerate it.
+    /// The effect on Pods that don't tolerate it.
     pub effect: String,
 }
 
 impl Taint {
-    /// Returns whether this tells a condition of the Node that passes, such as `node.kubernetes.io/not-ready`. A node
-    /// that an autoscaler drains, or that is not ready yet, is still its tenant's node.
+    /// Returns whether this is a temporary condition of the Node, such as `node.kubernetes.io/not-ready`. A node that an
+    /// autoscaler drains, or that is not ready yet, is still its tenant's node.
     pub fn is_passing(&self) -> bool {
         passing::is_passing(&self.key)
     }
 
-    /// Returns whether Pods stay away that don't tolerate this, for as long as somebody wants them to.
+    /// Returns whether this keeps Pods away and is not temporary.
     pub fn is_lasting(&self) -> bool {
         self.keeps_pods_away() && !self.is_passing()
     }
 
-    /// Returns whether Pods stay away that don't tolerate this (`DoNotScheduleTaintsFilterFunc`).
+    /// Returns whether this keeps Pods away that don't tolerate it (`DoNotScheduleTaintsFilterFunc`).
     pub fn keeps_pods_away(&self) -> bool {
         matches!(self.effect.as_str(), NO_SCHEDULE | NO_EXECUTE)
     }

@@ -1,7 +1,7 @@
-//! Passing taints: those that say a condition of a Node which goes away. No fence is made of them, and a node that is
+//! Passing taints: temporary conditions of a Node. Administrators don't use them to keep tenants apart, and a node that is
 //! drained or not ready yet is still its tenant's node.
 //!
-//! The lists are closed: a taint that they don't name lasts, as `node.kubernetes.io/os=windows` does.
+//! The lists are complete: every other taint is lasting, as `node.kubernetes.io/os=windows` is.
 
 /// The keys: those of Kubernetes itself, of cloud providers, and of Karpenter and the Cluster Autoscaler on Nodes that
 /// they start or drain.
@@ -36,7 +36,7 @@ const PREFIXES: [&str; 4] = [
 /// The end of a key: agents such as CNI and CSI drivers remove their taint once they run.
 const AGENT: &str = "/agent-not-ready";
 
-/// Returns whether a taint with this `key` passes.
+/// Returns whether a taint with this `key` is temporary.
 pub fn is_passing(key: &str) -> bool {
     KEYS.contains(&key) || key.ends_with(AGENT) || PREFIXES.iter().any(|prefix| key.starts_with(prefix))
 }

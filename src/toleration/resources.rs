@@ -1,4 +1,4 @@
-//! Resources of containers and Nodes: which are there at all, which are extended resources, and the toleration for each.
+//! Reads the extended resources of containers and Nodes, and returns the tolerations for them.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -14,14 +14,14 @@ use crate::selector::syntax;
 /// `ResourceRequirements`
 #[derive(Clone, Debug, Default, Deserialize)]
 pub struct Resources {
-    /// What a container is sure to have.
+    /// The resources that the container is guaranteed.
     pub requests: Option<AboveZero>,
-    /// What it may have at most.
+    /// The most that it may use.
     pub limits: Option<AboveZero>,
 }
 
-/// The names of the extended resources of which there is more than zero, among quantities by name: `requests`, or a
-/// Node's `status.allocatable`. No more of them are kept than [may be requested](MOST_EXTENDED_RESOURCES), and one.
+/// The names of the extended resources with a quantity above zero, in `requests` or in a Node's `status.allocatable`. At
+/// most one more is kept than [may be requested](MOST_EXTENDED_RESOURCES).
 #[derive(Clone, Debug, Default)]
 pub struct AboveZero {
     /// The names.
@@ -42,7 +42,7 @@ impl<'de> Deserialize<'de> for AboveZero {
     }
 }
 
-/// Whether a quantity, as in `500m` or `1e3`, is more than nothing.
+/// Whether a quantity, as in `500m` or `1e3`, is above zero.
 struct Quantity(bool);
 
 impl<'de> Deserialize<'de> for Quantity {
@@ -60,8 +60,8 @@ impl Visitor<'_> for ReadQuantity {
         f.write_str("a quantity")
     }
 
-    /// Reads a quantity, which is more than nothing if it has no minus, and a digit other than 0 before its unit or
-    /// exponent. Kubernetes rounds up what is less than it can count.
+    /// Reads a quantity. It is above zero if it has no minus, and a digit other than 0 before its unit or exponent.
+    /// Kubernetes rounds small quantities up.
     fn visit_str<E: Error>(self, text: &str) -> Result<Quantity, E> {
         let mut mantissa = text.bytes().take_while(|byte| matches!(byte, b'+' | b'.' | b'0'..=b'9'));
         Ok(Quantity(mantissa.any(|byte| matches!(byte, b'1'..=b'9'))))
@@ -80,10 +80,10 @@ impl Visitor<'_> for ReadQuantity {
     }
 }
 
-/// What stands anywhere in the names of Kubernetes' own resources (`ResourceDefaultNamespacePrefix`).
+/// The domain of Kubernetes' own resources (`ResourceDefaultNamespacePrefix`).
 const NATIVE: &str = "kubernetes.io/";
 
-/// What the names of resources begin with in quotas (`DefaultResourceRequestsPrefix`).
+/// The prefix of resources in quotas (`DefaultResourceRequestsPrefix`).
 const IN_QUOTAS: &str = "requests.";
 
 /// Returns whether `name` is that of an extended resource, such as `nvidia.com/gpu` (`IsExtendedResourceName`).
@@ -94,8 +94,8 @@ pub fn is_extended(name: &str) -> bool {
         && syntax::label_key(&format!("{IN_QUOTAS}{name}")).is_ok()
 }
 
-/// Returns the tolerations that a Pod needs which requests these extended resources, in byte order of their names (the
-/// admission plugin `ExtendedResourceToleration`).
+/// Returns the tolerations for a Pod that requests these extended resources, in byte order of their names (admission plugin
+/// `ExtendedResourceToleration`).
 pub fn tolerations_of_extended(resources: &BTreeSet<String>) -> Vec<Toleration> {
     resources.iter().map(|name| Toleration::exists(name, NO_SCHEDULE)).collect()
 }

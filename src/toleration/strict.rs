@@ -27,34 +27,34 @@ pub fn from_annotation(text: &str) -> Result<Vec<Toleration>, ReadError> {
 }
 
 impl Toleration {
-    /// Finds everything that the API server would refuse, each with its field (`ValidateTolerations`). Comparison
-    /// operators are off, as they are by default.
+    /// Finds everything that the API server would refuse, each with its field (`ValidateTolerations`). Refuses `Lt` and
+    /// `Gt`, which are off by default.
     pub fn check(&self) -> Vec<ReadError> {
         let mut mistakes = Vec::new();
-        let mut expect = |field, expected: &str, found: &str| {
+        let mut mismatch = |field, expected: &str, found: &str| {
             let found = if found.is_empty() { "nothing".to_owned() } else { quote(found) };
             mistakes.push(ReadError::mismatch(expected, &found).within(field));
         };
         let (has_key, has_value) = (!self.key.is_empty(), !self.value.is_empty());
         if has_key && let Err(expected) = syntax::label_key(&self.key) {
-            expect("key", expected, &self.key);
+            mismatch("key", expected, &self.key);
         }
         match self.operator.as_str() {
             EXISTS => {}
-            operator if !has_key => expect("operator", "Exists where there is no key", operator),
-            operator if !self.compares_values() => expect("operator", "Equal or Exists", operator),
+            operator if !has_key => mismatch("operator", "Exists where there is no key", operator),
+            operator if !self.compares_values() => mismatch("operator", "Equal or Exists", operator),
             _ => {}
         }
         if self.compares_values()
             && let Err(expected) = syntax::label_value(&self.value)
         {
-            expect("value", expected, &self.value);
+            mismatch("value", expected, &self.value);
         }
         if self.operator == EXISTS && has_value {
-            expect("value", "nothing beside operator Exists", &self.value);
+            mismatch("value", "nothing beside operator Exists", &self.value);
         }
         if !matches!(self.effect.as_str(), "" | NO_SCHEDULE | PREFER_NO_SCHEDULE | NO_EXECUTE) {
-            expect("effect", "NoSchedule, PreferNoSchedule or NoExecute", &self.effect);
+            mismatch("effect", "NoSchedule, PreferNoSchedule or NoExecute", &self.effect);
         }
         if let Some(seconds) = self.toleration_seconds.filter(|_| self.effect != NO_EXECUTE) {
             let expected = "nothing unless the effect is NoExecute";

@@ -13,7 +13,7 @@ use super::{
 /// A demonstration says in its comments what becomes of its objects, and why.
 #[rstest]
 #[case::a_deployment_that_fits("placement.yml", "demo/deployments.yml", "web", "")]
-#[case::a_deployment_beyond_the_whitelist("placement.yml", "demo/deployments.yml", "greedy", r#"asks for "pool=gold""#)]
+#[case::a_deployment_beyond_the_whitelist("placement.yml", "demo/deployments.yml", "greedy", r#"requests "pool=gold""#)]
 #[case::a_deployment_to_which_the_default_yields("placement.yml", "demo/deployments.yml", "nightly", "")]
 #[case::a_daemonset_that_is_completed("placement.yml", "demo/daemonset.yml", "agent", "")]
 #[case::the_teams_own("dedicated-nodes.yml", "demo/dedicated-nodes.yml", "web", "")]

@@ -10,22 +10,22 @@ use crate::toleration::{Toleration, missing};
 /// A node selector that is added to Pods, and the path of its setting.
 pub type Added<'s> = (String, &'s Selector);
 
-/// Checks the node selectors that are added to each Pod: each alone, and all together. With `is_judged`, a whitelist
-/// judges the pairs.
-pub fn check_node_selectors(added: &[Added<'_>], is_judged: bool, mistakes: &mut Mistakes) {
+/// Checks the node selectors that are added to each Pod: each alone, and all together. With `is_checked`, a whitelist
+/// checks the pairs.
+pub fn check_node_selectors(added: &[Added<'_>], is_checked: bool, mistakes: &mut Mistakes) {
     let mut all = Amount::default();
     for (path, selector) in added {
         let mut own = Amount::default();
         own.add(selector);
         all.add(selector);
-        if let Some(problem) = own.excess(is_judged).or_else(|| all.excess(is_judged)) {
-            mistakes.add(path, problem);
+        if let Some(problem) = own.excess(is_checked).or_else(|| all.excess(is_checked)) {
+            mistakes.add(path, &problem);
             return;
         }
     }
 }
 
-/// What node selectors add to an empty Pod. Requirements that say the same count once.
+/// The amount that node selectors add to an empty Pod. Repeated requirements count once.
 #[derive(Default)]
 struct Amount {
     requirements: BTreeSet<String>,
@@ -49,8 +49,8 @@ impl Amount {
         }
     }
 
-    fn excess(&self, is_judged: bool) -> Option<String> {
-        let pairs = if is_judged { self.pairs } else { 0 };
+    fn excess(&self, is_checked: bool) -> Option<String> {
+        let pairs = if is_checked { self.pairs } else { 0 };
         let expressions = excess(self.expressions, MOST_EXPRESSIONS, "expressions and values");
         expressions.or_else(|| excess(pairs, MOST_PAIRS, "pairs, which a whitelist checks,"))
     }

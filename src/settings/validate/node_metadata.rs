@@ -15,7 +15,7 @@ use crate::settings::{NodeMetadata, OnLookupFailure, Propagate, reference};
 pub fn check(settings: &NodeMetadata, mistakes: &mut Mistakes) {
     let path = "nodeMetadata.propagate";
     if settings.propagate.is_empty() {
-        mistakes.add(&path, "expected at least one entry");
+        mistakes.add(&path, &"expected at least one entry");
     }
     let mut targets = BTreeSet::new();
     let mut variables = BTreeSet::new();
@@ -25,14 +25,13 @@ pub fn check(settings: &NodeMetadata, mistakes: &mut Mistakes) {
         for target in check_entry(entry, position, mistakes) {
             let key = target.key.text();
             size_of_defaults += entry.default.as_ref().map_or(0, |default| key.len() + default.len());
-            let problem = format!("{} is the target of an earlier entry", quote(key));
-            if !targets.insert((target.kind, target.key)) {
-                mistakes.add(&place, problem);
+            if !targets.insert((target.kind, target.key.clone())) {
+                mistakes.add(&place, &format_args!("{} is the target of an earlier entry", quote(key)));
             }
         }
         if entry.required && settings.on_lookup_failure == OnLookupFailure::Ignore {
             let problem = "with onLookupFailure: Ignore, Pods are bound without it; use Reject, or default instead";
-            mistakes.add(&format_args!("{place}.required"), problem);
+            mistakes.add(&format_args!("{place}.required"), &problem);
         }
         check_env(entry, &place, &mut variables, mistakes);
     }
@@ -41,7 +40,7 @@ pub fn check(settings: &NodeMetadata, mistakes: &mut Mistakes) {
         let problem = format!(
             "the defaults have {size_of_defaults} bytes with their keys, expected at most {MOST_WRITTEN}; shorten them"
         );
-        mistakes.add(&path, problem);
+        mistakes.add(&path, &problem);
     }
 }
 
@@ -51,14 +50,14 @@ fn check_env<'s>(entry: &'s Propagate, place: &str, earlier: &mut BTreeSet<&'s s
     let path = format!("{place}.env");
     if !is_variable(name) {
         let expected = "expected letters, digits and '_', not beginning with a digit";
-        mistakes.add(&path, format!("{} is not the name of an environment variable, {expected}", quote(name)));
+        mistakes.add(&path, &format_args!("{} is not the name of an environment variable, {expected}", quote(name)));
     }
     let keys = [&entry.node_label, &entry.node_annotation, &entry.pod_annotation, &entry.pod_label];
     if keys.into_iter().flatten().any(|key| key.ends_with('*')) {
-        mistakes.add(&path, "a variable has one value, and the entry ends with '*'");
+        mistakes.add(&path, &"a variable has one value, and the entry ends with '*'");
     }
     if !earlier.insert(name) {
-        mistakes.add(&path, format!("{} is the variable of an earlier entry", quote(name)));
+        mistakes.add(&path, &format_args!("{} is the variable of an earlier entry", quote(name)));
     }
 }
 
@@ -83,10 +82,11 @@ fn check_entry(entry: &Propagate, position: usize, mistakes: &mut Mistakes) -> V
         && field.names_object_or_list()
     {
         let problem = format!(
-            "{} is an object or a list of Nodes, and only texts, numbers and booleans are copied",
+            "{} is an object or a list of Nodes, and only texts, numbers and booleans are copied: no Pod could be bound; \
+             name a field within it",
             field.text()
         );
-        mistakes.add(&format_args!("{place}.nodeField"), problem + ": no Pod could be bound; name a field within it");
+        mistakes.add(&format_args!("{place}.nodeField"), &problem);
     }
     let targets = source.as_ref().and_then(|source| mistakes.ok_or_record(entry.targets(source, position)));
     let mut targets = targets.unwrap_or_default();
@@ -96,7 +96,7 @@ fn check_entry(entry: &Propagate, position: usize, mistakes: &mut Mistakes) -> V
     targets
 }
 
-/// Checks a target of an entry, whose source is a prefix or not. Returns whether there can be such a target.
+/// Checks a target of an entry. `is_prefix` is whether the source is a prefix. Returns whether the key is valid.
 fn check_target(target: &Target, entry: &Propagate, is_prefix: bool, place: &str, mistakes: &mut Mistakes) -> bool {
     let is_named = entry.pod_annotation.is_some() || entry.pod_label.is_some();
     let path = match target.kind {
@@ -108,9 +108,9 @@ fn check_target(target: &Target, entry: &Propagate, is_prefix: bool, place: &str
         return false;
     }
     if let Some(reason) = target.kind.refuses(target.key.text()) {
-        mistakes.add(&path, format!("{} can't be a target: {reason}", quote(target.key.text())));
+        mistakes.add(&path, &format_args!("{} can't be a target: {reason}", quote(target.key.text())));
     } else if is_prefix != target.key.is_prefix() {
-        mistakes.add(&path, "source and target must both end with '*', or neither");
+        mistakes.add(&path, &"source and target must both end with '*', or neither");
     }
     true
 }
@@ -119,18 +119,18 @@ fn check_default(entry: &Propagate, is_prefix: bool, targets: &[Target], place: 
     let Some(default) = &entry.default else { return };
     let path = format!("{place}.default");
     if entry.required {
-        mistakes.add(&path, "a default is never used where required is true; remove one of them");
+        mistakes.add(&path, &"a default is never used where required is true; remove one of them");
     }
     if reference::is_in(default) {
-        mistakes.add(&path, reference::not_possible(default));
+        mistakes.add(&path, &reference::not_possible(default));
     }
     if is_prefix {
-        mistakes.add(&path, "a default needs a single key to be written to, and the source ends with '*'");
+        mistakes.add(&path, &"a default needs a single key to be written to, and the source ends with '*'");
     }
     if targets.iter().any(|target| target.kind == TargetKind::Label)
         && let Err(expected) = syntax::label_value(default)
     {
         let default = quote(default);
-        mistakes.add(&path, format!("{default} can't be the value of a podLabel, expected {expected}"));
+        mistakes.add(&path, &format_args!("{default} can't be the value of a podLabel, expected {expected}"));
     }
 }

@@ -1,9 +1,11 @@
 //! Finds every mistake in the block `placement`.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use super::pods::{check_forbidden_default, check_forbidden_labels, check_pod_selector};
-use super::{Mistakes, amounts};
 use super::{
-    NOTHING_DEMANDED, consistent, consistent_with_references, contradiction, demanding, have_references, known,
+    Mistakes, NOTHING_REQUIRED, amounts, consistent, consistent_with_references, contradiction, have_references, known,
+    required_selector,
 };
 use crate::message::{joined, quote};
 use crate::selector::{PossibleValues, Requirement, Selector, Whitelist, syntax};
@@ -14,7 +16,6 @@ use crate::settings::{
     placement, reference,
 };
 use crate::toleration::Toleration;
-use std::collections::{BTreeMap, BTreeSet};
 
 /// The path of the cluster's default.
 const CLUSTER_DEFAULT: &str = "placement.clusterDefaultNodeSelector";
@@ -50,7 +51,7 @@ pub fn check(placement: &Placement, propagate: &[Propagate], mistakes: &mut Mist
     }
     if placement.on_nodes != OnNodes::Ignore && !guarded {
         let problem = "there is no label to guard: no node selector of the settings names one; add one, or use Ignore";
-        mistakes.add(&"placement.onNodes", problem);
+        mistakes.add(&"placement.onNodes", &problem);
     }
 }
 
@@ -64,7 +65,7 @@ fn check_tolerations(path: &str, tolerations: &[Toleration], may_refer: bool, mi
         }
         for mistake in filled.check() {
             let problem = reference::name_again(&toleration.value, mistake.problem());
-            mistakes.add(&format_args!("{path}.{}", mistake.path()), problem);
+            mistakes.add(&format_args!("{path}.{}", mistake.path()), &problem);
         }
     }
 }
@@ -82,7 +83,7 @@ fn check_tolerations_of(at: EntryAt<'_>, cluster_defaults: &[Toleration], mistak
     let path = format!("{at}.forbiddenTolerations");
     for (position, toleration) in forbidden.iter().enumerate() {
         if is_key_alone(toleration) {
-            mistakes.add(&format_args!("{path}[{position}]"), KEY_ALONE);
+            mistakes.add(&format_args!("{path}[{position}]"), &KEY_ALONE);
         }
     }
     let defaults = default_tolerations.as_deref().unwrap_or(cluster_defaults);
@@ -96,7 +97,7 @@ fn check_tolerations_of(at: EntryAt<'_>, cluster_defaults: &[Toleration], mistak
                 quote(&default.to_string()),
                 quote(&forbidding.to_string())
             );
-            mistakes.add(&path, problem);
+            mistakes.add(&path, &problem);
         }
     }
 }
@@ -108,7 +109,7 @@ fn is_key_alone(toleration: &Toleration) -> bool {
     !toleration.key.is_empty() && toleration.operator.is_empty() && toleration.value.is_empty()
 }
 
-/// Checks that DaemonSets are judged where Pods are limited. Their controller replaces the node affinity of their Pods,
+/// Checks that DaemonSets are validated if Pods are limited. Their controller replaces the node affinity of their Pods,
 /// so only their templates show what they request.
 fn check_daemon_sets(placement: &Placement, mistakes: &mut Mistakes) {
     let lets_past = matches!(placement.on_daemon_sets, OnDaemonSets::Warn | OnDaemonSets::Ignore);
@@ -127,13 +128,13 @@ fn check_daemon_sets(placement: &Placement, mistakes: &mut Mistakes) {
         placement.on_daemon_sets,
         EntryAt { position, entry }
     );
-    mistakes.add(&"placement.onDaemonSets", problem);
+    mistakes.add(&"placement.onDaemonSets", &problem);
 }
 
 fn check_guarded_labels(placement: &Placement, mistakes: &mut Mistakes) {
     let path = "placement.guardedNodeLabels";
     if placement.on_nodes == OnNodes::Ignore && !placement.guarded_node_labels.is_empty() {
-        mistakes.add(&path, "with onNodes: Ignore, they are not guarded; use RejectChanges or Reject");
+        mistakes.add(&path, &"with onNodes: Ignore, they are not guarded; use RejectChanges or Reject");
     }
     for (position, label) in placement.guarded_node_labels.iter().enumerate() {
         mistakes.check(&format_args!("{path}[{position}]"), KeyPattern::new(label).check(TargetKind::Label));
@@ -151,7 +152,7 @@ const CONTROLLERS: [&str; 7] = [
     "replication-controller",
 ];
 
-/// Whoever has not told who they are.
+/// The user of requests without credentials.
 const ANONYMOUS: &str = "system:anonymous";
 
 fn check_usernames(usernames: &[String], mistakes: &mut Mistakes) {
@@ -162,16 +163,16 @@ fn check_usernames(usernames: &[String], mistakes: &mut Mistakes) {
         let is_controller =
             username == "system:kube-controller-manager" || controller.is_some_and(|name| CONTROLLERS.contains(&name));
         if username.is_empty() {
-            mistakes.add(&path, "expected the full name of a user, found nothing");
+            mistakes.add(&path, &"expected the full name of a user, found nothing");
         } else if reference::is_in(username) {
-            mistakes.add(&path, reference::not_possible(username));
+            mistakes.add(&path, &reference::not_possible(username));
         } else if username.contains('*') || username == ANONYMOUS {
-            mistakes.add(&path, format!("expected the full name of one user, found {}", quote(username)));
+            mistakes.add(&path, &format_args!("expected the full name of one user, found {}", quote(username)));
         } else if !earlier.insert(username.clone()) {
-            mistakes.add(&path, format!("{} is listed twice; remove one of them", quote(username)));
+            mistakes.add(&path, &format_args!("{} is listed twice; remove one of them", quote(username)));
         } else if is_controller {
             let problem = "creates the Pods of all users, so that all users would be exempt; remove it";
-            mistakes.add(&path, format!("{} {problem}", quote(username)));
+            mistakes.add(&path, &format_args!("{} {problem}", quote(username)));
         }
     }
 }
@@ -182,9 +183,9 @@ const EXPECTED_NAME: &str =
 /// The entries before one.
 #[derive(Debug, Default)]
 pub struct EarlierEntries {
-    /// The paths of those that match by their name alone, by that: each wins for all namespaces that its name covers.
+    /// The names of entries that match by name alone, with their paths. Each applies to all namespaces that its name fits.
     by_name: BTreeMap<String, String>,
-    /// Of those by labels, the name, the namespaceSelector and the podSelector.
+    /// The name, the namespaceSelector and the podSelector of each other entry.
     by_labels: BTreeSet<String>,
 }
 
@@ -196,7 +197,7 @@ impl EarlierEntries {
             let path = format!("{at}.{setting}");
             let selector = mistakes.check(&path, consistent(text.as_ref()?))?;
             if selector.is_empty() {
-                mistakes.add(&path, NOTHING_DEMANDED);
+                mistakes.add(&path, &NOTHING_REQUIRED);
             }
             Some(selector)
         };
@@ -213,11 +214,12 @@ impl EarlierEntries {
         if let (Some(name), Some(selector)) = (name, &selector)
             && excludes_name(selector, name)
         {
-            let problem = format!("no namespace with the name {} has such a label {NAME}", quote(name));
-            mistakes.add(&format_args!("{at}.namespaceSelector"), problem + "; change one of the two");
+            let problem =
+                format!("no namespace with the name {} has such a label {NAME}; change one of the two", quote(name));
+            mistakes.add(&format_args!("{at}.namespaceSelector"), &problem);
         }
         let name = name.as_deref().unwrap_or_default();
-        if mistakes.check(&format_args!("{at}.name"), checked.and_then(|()| self.let_through(name))).is_none() {
+        if mistakes.check(&format_args!("{at}.name"), checked.and_then(|()| self.check_reachable(name))).is_none() {
             return;
         }
         if at.entry.matches_by_name_alone() {
@@ -230,14 +232,17 @@ impl EarlierEntries {
             Some(_) => (Setting::PodSelector, "name, namespaceSelector and podSelector"),
         };
         if !self.by_labels.insert(format!("{name} {} {}", words(selector), words(pods))) {
-            mistakes.add(&format_args!("{at}.{path}"), format!("an earlier entry has the same {same}; merge the two"));
+            mistakes.add(
+                &format_args!("{at}.{path}"),
+                &format_args!("an earlier entry has the same {same}; merge the two"),
+            );
         }
     }
 
-    /// Checks that no earlier entry wins for all namespaces of this name; for all that there are, if it is empty.
+    /// Checks that no earlier entry applies to all namespaces of this name. An empty name stands for all namespaces.
     ///
     /// This costs at most 64 look-ups, one for each beginning of the name.
-    fn let_through(&self, name: &str) -> Result<(), String> {
+    fn check_reachable(&self, name: &str) -> Result<(), String> {
         let beginning = name.trim_end_matches('*');
         let beginnings = (0..=beginning.len()).filter_map(|length| beginning.get(..length));
         let mut covering: Vec<String> = beginnings.map(|beginning| format!("{beginning}*")).collect();
@@ -250,7 +255,7 @@ impl EarlierEntries {
     }
 }
 
-/// Returns whether `selector` excludes all namespaces that `pattern` fits: each has its name as a label.
+/// Returns whether `selector` excludes all namespaces that `pattern` fits. Each Namespace has its name as a label.
 fn excludes_name(selector: &Selector, pattern: &str) -> bool {
     let requirements = selector.on(NAME);
     let Some(beginning) = pattern.strip_suffix('*') else {
@@ -263,8 +268,7 @@ fn excludes_name(selector: &Selector, pattern: &str) -> bool {
     }
 }
 
-/// Checks what the entry demands and allows, by itself and with the cluster's default. Returns whether a label is
-/// named.
+/// Checks the node selectors of the entry, alone and with the cluster's default. Returns whether one names a label.
 fn check_node_selectors(
     at: EntryAt<'_>,
     placement: &Placement,
@@ -273,14 +277,14 @@ fn check_node_selectors(
 ) -> bool {
     let NamespaceEntry { required_node_selector, default_node_selector, allowed_node_selector, .. } = at.entry;
     let mut check = |field, selector: Option<_>| mistakes.check(&format_args!("{at}.{field}"), selector?);
-    let required = check("requiredNodeSelector", required_node_selector.as_deref().map(demanding));
+    let required = check("requiredNodeSelector", required_node_selector.as_deref().map(required_selector));
     let default = check("defaultNodeSelector", default_node_selector.as_deref().map(consistent_with_references));
     let allowed = check("allowedNodeSelector", allowed_node_selector.as_deref().map(consistent_with_references));
     if let (Some(required), Some(default)) = (&required, &default)
         && let Some(reason) = contradiction(&known(default), &known(required))
     {
         let problem = format!("contradicts requiredNodeSelector: {reason}");
-        mistakes.add(&format_args!("{at}.defaultNodeSelector"), problem);
+        mistakes.add(&format_args!("{at}.defaultNodeSelector"), &problem);
     }
     // The cluster's holds where the entry has none.
     let cluster_default = cluster.filter(|_| default_node_selector.is_none());
@@ -291,7 +295,7 @@ fn check_node_selectors(
             "contradicts placement.clusterDefaultNodeSelector: {reason}; to switch it off here, use \
              defaultNodeSelector: \"\""
         );
-        mistakes.add(&format_args!("{at}.requiredNodeSelector"), problem);
+        mistakes.add(&format_args!("{at}.requiredNodeSelector"), &problem);
     }
     let added = [
         required.as_ref().map(|selector| (format!("{at}.requiredNodeSelector"), selector)),
@@ -325,8 +329,8 @@ fn check_allowed(default: &Selector, whitelist: &Whitelist, on_node_affinity: On
     ))
 }
 
-/// Returns what `whitelist` does not allow of the cluster's default, as far as that can be told without a Namespace:
-/// not where the whitelist refers to its labels.
+/// Returns the first requirement of the cluster's default that `whitelist` does not allow. Skips labels for which the
+/// whitelist refers to labels of the Namespace.
 pub fn first_not_allowed<'d>(
     default: &'d Selector,
     whitelist: &Whitelist,
@@ -342,28 +346,29 @@ pub fn first_not_allowed<'d>(
     })
 }
 
-/// Checks what Pods prefer.
+/// Checks the preferred node selectors.
 fn check_preferred(at: EntryAt<'_>, mistakes: &mut Mistakes) {
     let place = format!("{at}.preferredNodeSelector");
     let (mut earlier, mut selectors) = (BTreeSet::new(), Vec::new());
     for (position, preferred) in at.entry.preferred_node_selector.iter().enumerate() {
         let path = format!("{place}[{position}]");
         if !(1..=100).contains(&preferred.weight) {
-            mistakes.add(&format_args!("{path}.weight"), format!("expected 1 to 100, found {}", preferred.weight));
+            mistakes
+                .add(&format_args!("{path}.weight"), &format_args!("expected 1 to 100, found {}", preferred.weight));
         }
         let text = &preferred.selector;
-        let checked = mistakes.check(&format_args!("{path}.selector"), demanding(text));
+        let checked = mistakes.check(&format_args!("{path}.selector"), required_selector(text));
         let Some(selector) = checked else { continue };
         if !earlier.insert(format!("{} {}", preferred.weight, meaning(text, &selector))) {
-            mistakes.add(&path, "an earlier element says the same; remove one of them");
+            mistakes.add(&path, &"an earlier element says the same; remove one of them");
         }
         selectors.push(selector);
     }
     amounts::check_preferred(&place, &selectors, mistakes);
 }
 
-/// Returns what `selector` says, which was read from `text`: the same for two that differ only in how they are written,
-/// as `a=b` and `a in (b)` do.
+/// Returns a text that is equal for selectors with the same meaning, as `a=b` and `a in (b)`. `selector` was read from
+/// `text`.
 fn meaning(text: &str, selector: &Selector) -> String {
     let mut meaning = BTreeSet::new();
     for requirement in selector.requirements() {

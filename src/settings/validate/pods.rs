@@ -1,5 +1,4 @@
-//! Finds the mistakes in the settings of an entry that are about the labels of Pods, and about labels that Pods must not
-//! select nodes by.
+//! Finds mistakes in two settings of an entry: `podSelector` and `forbiddenNodeLabels`.
 
 use std::collections::BTreeSet;
 
@@ -17,7 +16,7 @@ const ADDED_BY_CONTROLLERS: [&str; 5] =
 const PREFIXES_OF_CONTROLLERS: [&str; 3] =
     ["statefulset.kubernetes.io/", "apps.kubernetes.io/", "batch.kubernetes.io/"];
 
-/// Checks that the labels of a `podSelector` say the same in a template, in a Pod that is created, and later.
+/// Checks that the labels of a `podSelector` are in Pod templates, and never change.
 pub fn check_pod_selector(at: EntryAt<'_>, selector: &Selector, propagate: &[Propagate], mistakes: &mut Mistakes) {
     let written: Vec<KeyPattern> =
         propagate.iter().filter_map(|entry| Some(KeyPattern::new(entry.pod_label.as_ref()?))).collect();
@@ -30,7 +29,7 @@ pub fn check_pod_selector(at: EntryAt<'_>, selector: &Selector, propagate: &[Pro
             continue;
         };
         let problem = format!("selects Pods by the label {}, but {problem}; select by another label", quote(key));
-        mistakes.add(&format_args!("{at}.{}", Setting::PodSelector), problem);
+        mistakes.add(&format_args!("{at}.{}", Setting::PodSelector), &problem);
     }
 }
 
@@ -45,13 +44,13 @@ pub fn check_forbidden_labels(at: EntryAt<'_>, mistakes: &mut Mistakes) {
         let path = format!("{at}.{}[{position}]", Setting::ForbiddenNodeLabels);
         let checked = mistakes.check(&path, KeyPattern::new(label).check(TargetKind::Label));
         if checked.is_some() && !earlier.insert(label.as_str()) {
-            mistakes.add(&path, format!("{} is listed twice; remove one of them", quote(label)));
+            mistakes.add(&path, &format_args!("{} is listed twice; remove one of them", quote(label)));
         }
     }
 }
 
-/// Checks that the cluster's `default`, which is sure to be added, has no label that the entry forbids. What the entry's
-/// `own` requirements say is not forbidden, nor is what they may say with a reference filled in.
+/// Checks that the entry forbids no label of the cluster's `default`, which is always added. The entry's `own` requirements
+/// are never forbidden, nor are those with a reference.
 pub fn check_forbidden_default(
     at: EntryAt<'_>,
     default: &Selector,
@@ -62,8 +61,8 @@ pub fn check_forbidden_default(
     let forbidden = ForbiddenLabels::new(&at.entry.forbidden_node_labels);
     let is_refused = |requirement: &&Requirement| {
         let own = own.on(requirement.key());
-        let is_judged = on_node_affinity == OnNodeAffinity::Check || requirement.only_value().is_some();
-        is_judged
+        let is_checked = on_node_affinity == OnNodeAffinity::Check || requirement.only_value().is_some();
+        is_checked
             && forbidden.names(requirement.key())
             && !have_references(own)
             && !own.iter().any(|own| own.same_as(requirement))
@@ -74,6 +73,6 @@ pub fn check_forbidden_default(
              from the list, or give the entry a defaultNodeSelector",
             quote(&refused.to_string())
         );
-        mistakes.add(&format_args!("{at}.{}", Setting::ForbiddenNodeLabels), problem);
+        mistakes.add(&format_args!("{at}.{}", Setting::ForbiddenNodeLabels), &problem);
     }
 }
