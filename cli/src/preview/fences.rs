@@ -126,8 +126,10 @@ fn by_placement(
     if warnings == Warnings::Open && severity(&alternatives) == Severity::WouldBe {
         return Ok(all.map(|target| target.pool).collect());
     }
+    let Some(last) = alternatives.last() else { return Ok(BTreeSet::new()) };
     // Where the rules can't be read, no Binding is accepted.
-    let Ok(rules) = BindingRules::new(&alternatives, &User::Named(String::new())) else { return Ok(BTreeSet::new()) };
+    let user = User::Named(String::new());
+    let Ok(rules) = BindingRules::new(&alternatives, last, &user) else { return Ok(BTreeSet::new()) };
     let accepts = |target: &&Target<'_>| rules.validate(&target.node, target.name, &ObjectName::EveryPod).is_ok();
     Ok(all.filter(accepts).map(|target| target.pool).collect())
 }
