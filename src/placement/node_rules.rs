@@ -202,7 +202,7 @@ impl<'s> RequiredNodes<'s> {
         for (source, text) in matched.node_selectors() {
             let is_read = match mode {
                 // A Binding does not show what its Pod chose, so a default that yields is not checked.
-                Mode::Binding => !source.is_annotation() && !(yields && source.is_default()),
+                Mode::Binding => !(source.is_annotation() || yields && source.is_default()),
                 Mode::BindingByAnnotations => source.is_annotation(),
                 _ => true,
             };

@@ -40,6 +40,20 @@ pub fn remove(object: &mut Value, names: &[&str]) {
     }
 }
 
+/// Sets the member at the end of `path`. Objects on the way are created. Does nothing if something else is in the way.
+pub fn set(object: &mut Value, path: &[&str], value: Value) {
+    let Some((first, rest)) = path.split_first() else {
+        *object = value;
+        return;
+    };
+    if object.is_null() {
+        *object = Value::Object(Map::new());
+    }
+    if let Value::Object(members) = object {
+        set(members.entry(*first).or_default(), rest, value);
+    }
+}
+
 /// Removes what is null, at any depth: for an API server it is absent.
 pub fn remove_nulls(value: &mut Value) {
     match value {

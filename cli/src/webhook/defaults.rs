@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use super::request::is_pod_creation;
 use super::resource::{NAMESPACE_NAME, pod_spec_pointer, resource_of};
 use crate::input::{
-    json::{list_of, members, remove, text},
+    json::{list_of, members, remove, set, text},
     manifests::{Identity, Manifest, Manifests},
 };
 
@@ -162,7 +162,7 @@ fn merge_runtime_class(spec: &mut Value, cluster: &Manifests) {
     let Some(class) = runtime_class_identity(spec).and_then(|class| cluster.find(&class)) else { return };
     for (key, value) in members(&class["scheduling"]["nodeSelector"]) {
         if spec["nodeSelector"].get(key).is_none() {
-            spec["nodeSelector"][key] = value.clone();
+            set(spec, &["nodeSelector", key], value.clone());
         }
     }
     add_tolerations(spec, list_of(&class["scheduling"]["tolerations"]));

@@ -16,7 +16,7 @@ use crate::{
     ManagedKeys,
     cluster::pod::names_its_node,
     input::{
-        json::{list_of, members, remove, text, typed},
+        json::{list_of, members, remove, set, text, typed},
         manifests::Manifests,
     },
 };
@@ -57,7 +57,7 @@ pub fn pod_request(workload: &Value) -> Option<Request> {
     }]);
     for (key, value) in controller.labels(&owner) {
         if metadata["labels"][key].is_null() {
-            metadata["labels"][key] = value.into();
+            set(metadata, &["labels", key], value.into());
         }
     }
     Some(Request::creation(Resource::Pod, pod, Requester::ControllerOf(owner_kind)))
@@ -89,7 +89,7 @@ pub fn daemon_pod_request(daemon_set: &Value, node: &str) -> Option<Request> {
     let node = if own.is_empty() { node } else { own };
     let field = json!({ "key": "metadata.name", "operator": "In", "values": [node] });
     let terms = json!({ "nodeSelectorTerms": [{ "matchFields": [field] }] });
-    spec["affinity"]["nodeAffinity"][REQUIRED_AFFINITY] = terms;
+    set(spec, &["affinity", "nodeAffinity", REQUIRED_AFFINITY], terms);
     Some(creation)
 }
 
@@ -264,7 +264,7 @@ pub fn bound_pod(pod: &Value, binding: &Value) -> Value {
     let mut stored = pod.clone();
     for kind in ["annotations", "labels"] {
         for (key, value) in members(&binding["metadata"][kind]) {
-            stored["metadata"][kind][key] = value.clone();
+            set(&mut stored, &["metadata", kind, key], value.clone());
         }
     }
     stored["spec"]["nodeName"] = binding["target"]["name"].clone();
