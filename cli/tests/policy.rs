@@ -472,7 +472,7 @@ fn the_documentation_has_the_table() -> Result<()> {
 
 /// The table as the documentation has it.
 fn table() -> String {
-    let mut table = "| Setting | Rules | Looks up | Updates that conditions must let pass | `failurePolicy` |\n\
+    let mut table = "| Setting | Rules | Looks up | Updates that conditions must not exempt | `failurePolicy` |\n\
                      |---|---|---|---|---|\n"
         .to_owned();
     let list = |texts: Vec<String>| if texts.is_empty() { "–".to_owned() } else { texts.join(", ") };
@@ -487,7 +487,7 @@ fn table() -> String {
             rules.iter().map(rule).collect::<Vec<_>>().join("; "),
             list(looks_up.iter().map(|it| it.kind.clone()).collect()),
             list(updates.iter().map(|update| update_in_words(*update).to_owned()).collect()),
-            if *needs_fail { "`Fail`" } else { "`Fail`, `Ignore`" }
+            if *needs_fail { "`Fail`" } else { "`Fail` or `Ignore`" }
         );
     }
     table

@@ -10,7 +10,7 @@ use super::{file, pages, policy, schema::settings};
 
 /// What else stands between fences of YAML: Kubernetes objects, and parts of them and of other files. Files of tests are
 /// run by the tool's own test of the pages.
-const OTHERS: [&str; 7] = ["kind", "env", "matchConditions", "replicas", "telemetry", "tests", "results"];
+const OTHERS: [&str; 7] = ["kind", "env", "matchConditions", "policyServer", "telemetry", "tests", "results"];
 
 /// The settings in the documentation are valid as they stand there, a part of some in the place where it belongs.
 #[test]
