@@ -5,7 +5,7 @@ mod law;
 mod matching;
 mod oracle;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context, Result, ensure};
 use cli::{
@@ -70,5 +70,37 @@ fn a_preview_tells_what_brute_force_finds() -> Result<()> {
         let count = met.get(&(outcome.to_owned(), false)).copied().unwrap_or_default();
         ensure!(count >= 20, "{outcome}: {count} of {met:?}");
     }
+    Ok(())
+}
+
+/// A fence opens where Bindings are accepted that were refused.
+#[test]
+fn a_comparison_tells_which_fences_open() -> Result<()> {
+    let (policy, mut dice) = (Policy::native(), Dice(3));
+    let (mut opened, mut same) = (0, 0);
+    for case in 0..CASES / 4 {
+        let (old, objects) = any_case(&mut dice, &policy)?;
+        let (new, _) = any_case(&mut dice, &policy)?;
+        let read = |settings: &Value| SettingsFile::read_all(vec![settings.clone()]);
+        let (old_files, files) = (read(&old)?, read(&new)?);
+        let cluster = objects.iter().cloned().collect::<Manifests>().into();
+        let input =
+            PreviewInput { policy: &policy, files: &files, old: Some(&old_files), cluster: &cluster, accepted: &[] };
+        let preview = input.preview(|_, _| {}).with_context(|| format!("case {case}"))?;
+        let (old, new) = (Oracle::new(&policy, &objects, &old), Oracle::new(&policy, &objects, &new));
+        let opens = preview.opens.context("a comparison")?;
+        for namespace in old.namespaces()?.keys() {
+            let (Some(before), Some(after)) = (old.usable_nodes(namespace)?, new.usable_nodes(namespace)?) else {
+                continue;
+            };
+            let gained: BTreeSet<String> = after.difference(&before).cloned().collect();
+            let told = opens.iter().find(|opening| opening.namespace == *namespace);
+            let told: BTreeSet<String> = told.into_iter().flat_map(|opening| opening.nodes.clone()).collect();
+            ensure!(told == gained, "case {case}: {namespace} gains {gained:?}, the preview says {told:?}");
+            *(if gained.is_empty() { &mut same } else { &mut opened }) += 1;
+        }
+        ensure!(opens.is_empty() || !preview.verdict.ready, "case {case}: a fence opens, and nothing gets worse");
+    }
+    ensure!(opened >= 50 && same >= 50, "{opened} fences open, {same} do not");
     Ok(())
 }

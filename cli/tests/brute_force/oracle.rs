@@ -1,7 +1,7 @@
 //! What becomes of each workload, found by brute force: the policy is asked for each Pod, and each Node and NodePool is
 //! tried, one by one. Nothing here is shared with the preview.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context, Result};
 use cli::{Evaluation, Policy};
@@ -275,6 +275,34 @@ impl<'o> Oracle<'o> {
         request["subResource"] = "binding".into();
         request["userInfo"] = json!({ "username": "system:kube-scheduler", "groups": ["system:authenticated"] });
         Ok(matches!(self.ask(&request, settings)?, Said::LetIn(_)))
+    }
+
+    /// Returns the nodes that an ordinary user could bind Pods of a namespace to, if the policy verified that. None, if the
+    /// namespace is not known.
+    pub fn usable_nodes(&self, namespace: &str) -> Result<Option<BTreeSet<String>>> {
+        let mut settings = self.settings.clone();
+        settings["placement"]["onBindings"] = "Verify".into();
+        settings.as_object_mut().context("settings")?.remove("nodeMetadata");
+        let mut usable = BTreeSet::new();
+        for node in self.of_kind("Node").filter(|node| node["metadata"].get("deletionTimestamp").is_none()) {
+            let name = text(&node["metadata"]["name"]);
+            let binding = json!({
+                "apiVersion": "v1",
+                "kind": "Binding",
+                "metadata": { "name": "pod", "namespace": namespace },
+                "target": { "kind": "Node", "name": name },
+            });
+            let mut request = creation(&binding);
+            request["resource"]["resource"] = "pods".into();
+            request["subResource"] = "binding".into();
+            request["userInfo"] = json!({ "username": "somebody", "groups": ["system:authenticated"] });
+            match self.ask(&request, &settings)? {
+                Said::Lacking => return Ok(None),
+                Said::Refused => {}
+                Said::LetIn(_) => usable.extend([name.to_owned()]),
+            }
+        }
+        Ok(Some(usable))
     }
 
     fn knows_nodes(&self) -> bool {
