@@ -132,7 +132,10 @@ impl Row {
     fn new(round: &Round<'_>, pools: &NodeMap, plain_pod: &JudgedSubject<'_>) -> Self {
         let JudgedSubject { subject, creation, judged: Judged { forecast, why, .. }, .. } = plain_pod;
         let rules = round.rules(&subject.namespace);
-        let (at, selector) = (rules.held().next(), rules.selector());
+        // Of what is not sent, no rule holds.
+        let is_sent = forecast.outcome != Outcome::NotAsked;
+        let at = rules.held().next().filter(|_| is_sent);
+        let selector = if is_sent { rules.selector() } else { String::new() };
         let takes = |pool: &Pool, created| constraints(created).is_some_and(|pod| accepts(pools, pool, pod));
         let enforced = creation.enforced.as_ref().unwrap_or(&creation.real);
         let answer = |pool| match forecast.outcome {

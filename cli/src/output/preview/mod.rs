@@ -36,43 +36,8 @@ mod tests {
     fn tenants_with(count: usize, outcomes: &[Outcome]) -> Preview {
         let mut preview = Preview::default();
         for index in 0..count {
-            let tenant = format!("tenant-{index:03}");
             let outcome = outcomes.get(index).copied().unwrap_or(Outcome::Changed);
-            let nodes = vec![format!("node-{index}-a"), format!("node-{index}-b")];
-            preview.workloads.push(Workload {
-                kind: "Deployment".to_owned(),
-                namespace: tenant.clone(),
-                name: "web".to_owned(),
-                finding: finding(outcome, (outcome == Outcome::Refused).then_some("it asks for <b>pool=other</b>")),
-                nodes: if outcome == Outcome::Misplaced { vec!["node-0-a".to_owned()] } else { vec![] },
-                pods: 2,
-                owner: None,
-            });
-            preview.namespaces.push(Namespace { name: tenant.clone(), finding: finding(Outcome::Changed, None) });
-            let mut cells = vec![Cell::default(); count];
-            cells[index] = Cell { answer: Answer::Yes, pods: 0 };
-            cells[if outcome == Outcome::Misplaced { 0 } else { index }].pods = 2;
-            preview.rows.push(Row {
-                position: 0,
-                entry: Some("the entry for tenant".to_owned()),
-                tenant: Some(format!("tenant={tenant}")),
-                selector: format!("pool={tenant}"),
-                written_selector: "pool=$(tenant)".to_owned(),
-                cells,
-                forecast: Forecast::real(Outcome::Changed),
-                kept_away: None,
-                namespaces: vec![tenant.clone()],
-                pods_there: if outcome == Outcome::Misplaced { 0 } else { 2 },
-                pods_elsewhere: if outcome == Outcome::Misplaced { 2 } else { 0 },
-                tenants: vec![],
-            });
-            preview.pools.push(Pool {
-                name: format!("pool={tenant}"),
-                labels: [("pool".to_owned(), tenant)].into(),
-                taints: vec!["example.com/dedicated=tenant:NoSchedule".to_owned()],
-                nodes,
-                node_pool: None,
-            });
+            add_tenant(&mut preview, index, count, outcome);
         }
         preview.rows = merged(preview.rows);
         preview.advice.push(Advice {
@@ -92,6 +57,45 @@ mod tests {
         let namespaces = preview.namespaces.iter().map(|it| ("", it.finding.forecast));
         preview.verdict = Verdict::new(workloads.chain(namespaces), &Circumstances::default(), &[]);
         preview
+    }
+
+    /// Adds the tenant at this place of `count`, whose Deployment has this outcome.
+    fn add_tenant(preview: &mut Preview, index: usize, count: usize, outcome: Outcome) {
+        let (tenant, is_misplaced) = (format!("tenant-{index:03}"), outcome == Outcome::Misplaced);
+        preview.workloads.push(Workload {
+            kind: "Deployment".to_owned(),
+            namespace: tenant.clone(),
+            name: "web".to_owned(),
+            finding: finding(outcome, (outcome == Outcome::Refused).then_some("it asks for <b>pool=other</b>")),
+            nodes: if is_misplaced { vec!["node-0-a".to_owned()] } else { vec![] },
+            pods: 2,
+            owner: None,
+        });
+        preview.namespaces.push(Namespace { name: tenant.clone(), finding: finding(Outcome::Changed, None) });
+        let mut cells = vec![Cell::default(); count];
+        cells[index].answer = Answer::Yes;
+        cells[if is_misplaced { 0 } else { index }].pods = 2;
+        preview.rows.push(Row {
+            position: 0,
+            entry: Some("the entry for tenant".to_owned()),
+            tenant: Some(format!("tenant={tenant}")),
+            selector: format!("pool={tenant}"),
+            written_selector: "pool=$(tenant)".to_owned(),
+            cells,
+            forecast: Forecast::real(Outcome::Changed),
+            kept_away: None,
+            namespaces: vec![tenant.clone()],
+            pods_there: if is_misplaced { 0 } else { 2 },
+            pods_elsewhere: if is_misplaced { 2 } else { 0 },
+            tenants: vec![],
+        });
+        preview.pools.push(Pool {
+            name: format!("pool={tenant}"),
+            labels: [("pool".to_owned(), tenant)].into(),
+            taints: vec!["example.com/dedicated=tenant:NoSchedule".to_owned()],
+            nodes: vec![format!("node-{index}-a"), format!("node-{index}-b")],
+            node_pool: None,
+        });
     }
 
     /// A comparison in which one Deployment is refused that was not.
