@@ -9,7 +9,6 @@
 //! | [`engine`] | a policy, what runs it, and what it answers |
 //! | [`webhook`] | the deployment: which requests an API server sends to the policies, and what becomes of them |
 //! | [`verdict`] | the one question: what becomes of a workload or a Pod |
-//! | [`gap`] | what the input lacks |
 //! | [`places`] | which nodes, and which NodePools, can run a Pod, and what excludes it from the others |
 //! | [`policies`] | the ClusterAdmissionPolicy around the settings: as it is written, and what settings need of it; the backstop behind it |
 //! | [`demands`] | which entry holds in a namespace, and all that is demanded there |
@@ -28,7 +27,6 @@ pub mod convert;
 pub mod demands;
 pub mod engine;
 pub mod explain;
-pub mod gap;
 pub mod input;
 pub mod lists;
 pub mod output;

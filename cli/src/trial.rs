@@ -12,11 +12,11 @@ use crate::{
     cluster::Kind,
     engine::additions::additions,
     explain::{
-        fit::{BindingReview, Fit, PoolFit, fit, needs_of, pools_for},
+        fit::{Fit, PoolFit},
         rules::Rules,
     },
-    input::json::text,
-    verdict::{PodSpecs, Subject, World},
+    input::{json::text, settings_file::label_keys_of_files},
+    verdict::{PodSpecs, Scheduler, Subject, World},
     webhook::{
         deployment::{Admission, Deployment, Review, Scenario, Target},
         pods::{ANY_POD, bound_pod, environment},
@@ -195,7 +195,7 @@ impl Trial<'_> {
     /// A policy failed to answer.
     pub fn judge(&self, request: &Request) -> Result<TrialResult> {
         let name = request.title();
-        let world = World { cluster: self.known };
+        let world = World::new(self.known);
         let created = world.create(Subject::Request(request), Scenario::With(self.deployment))?;
         let lacks_class = created.lacks_class().is_some();
         let specs = created.specs().filter(|_| !lacks_class);
@@ -296,17 +296,17 @@ impl Trial<'_> {
             Some(object) => Rules::read(files, namespace, object, Some(pod))?.1,
             None => vec![],
         };
-        let (scenario, cluster) = (Scenario::With(self.deployment), self.known);
-        let name = pod["metadata"]["name"].as_str().unwrap_or(ANY_POD);
-        let needs = needs_of(specs, cluster)?;
-        let map = pools_for(files, [&needs], cluster)?;
-        let fit = fit(&needs, &map, &demands, Some(&BindingReview { scenario, cluster, namespace, pod: name }))?;
-        let nodes = |of: fn(&PoolFit) -> &Vec<String>| fit.pools.iter().flat_map(of).cloned().collect::<Vec<_>>();
+        let needs = World::new(self.known).needs(specs)?;
+        let scheduler = Scheduler::new(self.known, label_keys_of_files(files), &[self.deployment], [&*needs])?;
+        let scheduler = scheduler.for_pod(pod["metadata"]["name"].as_str());
+        let places = scheduler.places(namespace, &needs, Scenario::With(self.deployment))?;
+        let fit = Fit::new(&scheduler.map, &places, &demands);
+        let nodes = |of: fn(&PoolFit) -> &[String]| fit.pools.iter().flat_map(of).cloned().collect::<Vec<_>>();
         pods.places = Places {
-            nodes: Some(nodes(|pool| &pool.usable)),
+            nodes: Some(nodes(PoolFit::usable)),
             node_pools: Some(fit.pools.iter().filter_map(|pool| pool.creates.clone()).collect()),
-            not_now: Some(nodes(|pool| &pool.not_now)),
-            too_small: Some(nodes(|pool| &pool.small)),
+            not_now: Some(nodes(PoolFit::not_now)),
+            too_small: Some(nodes(PoolFit::too_small)),
         };
         pods.fit = Some(fit);
         Ok(())

@@ -45,9 +45,11 @@ fn has(label: &LabelObstacle) -> String {
     }
 }
 
-/// Words why it could not be evaluated whether Karpenter creates a node.
+/// Words why it could not be evaluated whether a Pod can run in a place.
 pub fn unevaluated(why: &Unevaluated) -> String {
     match why {
+        Unevaluated::Binding(gap) => gap.to_string(),
+        Unevaluated::Created(refusal) => refusal.message.clone(),
         Unevaluated::Operator { node_pool, key } => {
             format!("the NodePool {node_pool} has an operator for {key} that is not evaluated here")
         }

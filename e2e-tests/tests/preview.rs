@@ -61,7 +61,7 @@ fn what_is_refused_is_what_was_refused_when_it_was_created(
     let cluster: Manifests = objects.iter().map(|born| born.object.clone()).collect();
     let file = settings(name)?;
     let mut refused: BTreeMap<String, bool> = BTreeMap::new();
-    let mut with_pods = BTreeSet::new();
+    let (mut with_pods, mut injected_before) = (BTreeSet::new(), BTreeSet::new());
     for Born { object, requests } in &objects {
         let creation = requests.first().filter(|request| request["subResource"].is_null());
         let makes_pods = object["kind"] == "Pod"
@@ -72,6 +72,10 @@ fn what_is_refused_is_what_was_refused_when_it_was_created(
         let workload = topmost(object, &cluster);
         if object["kind"] == "Pod" {
             with_pods.insert(workload.clone());
+            // What its Pod got from somebody else, it will get again; whoever created it did not ask for it.
+            if object["spec"]["nodeSelector"] != creation["object"]["spec"]["nodeSelector"] {
+                injected_before.insert(workload.clone());
+            }
         }
         *refused.entry(workload).or_default() |= !answer.accepted;
     }
@@ -83,7 +87,7 @@ fn what_is_refused_is_what_was_refused_when_it_was_created(
         let Forecast { outcome, would_be } = workload.finding.forecast;
         let is = outcome == Outcome::Refused && !would_be;
         // Of what has no Pods, no request shows whether they would be refused.
-        if is && !was && !with_pods.contains(&called) {
+        if is && !was && (!with_pods.contains(&called) || injected_before.contains(&called)) {
             continue;
         }
         ensure!(is == *was, "{called}: refused {was}, the preview says {outcome:?}: {:?}", workload.finding.reason);

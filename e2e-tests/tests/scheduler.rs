@@ -150,7 +150,7 @@ impl Vector {
             }
             Fit::NotNow(_) => refuses("NodeUnschedulable") || refuses("TaintToleration"),
             Fit::TooSmall(_) => refuses("NodeResourcesFit"),
-            Fit::Unknown(_) => false,
+            Fit::Unknown(_) | Fit::Unbindable(_) => false,
             Fit::No(exclusion) => match &exclusion.what {
                 Obstacle::Name => refuses("NodeName") || refuses("NodeAffinity"),
                 Obstacle::Label(_) | Obstacle::MatchesNothing => refuses("NodeAffinity"),

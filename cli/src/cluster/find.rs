@@ -214,7 +214,7 @@ impl Search {
     }
 
     fn note(&mut self, identity: &Identity, problem: Problem) {
-        let (gap, namespace) = (Gap::Unusable(identity.clone(), problem), identity.namespace.clone());
+        let (gap, namespace) = (Gap::Unusable(vec![identity.clone()], problem), identity.namespace.clone());
         self.cluster.gaps.push(LocatedGap { gap, namespace });
     }
 
@@ -257,7 +257,7 @@ impl Search {
         self.cluster.workloads = workloads;
         self.add_finished();
         let gaps = self.family.missing_kinds(&absent).into_iter();
-        self.cluster.gaps.extend(gaps.map(|kind| LocatedGap { gap: Gap::Owners(kind), namespace: None }));
+        self.cluster.gaps.extend(gaps.map(|kind| LocatedGap { gap: Gap::None(kind), namespace: None }));
         let custom = std::mem::take(&mut self.custom);
         self.cluster.unjudged = custom.iter().filter_map(|it| unjudged(it, &owning)).collect();
         let Cluster { workloads, pods, gaps, .. } = &mut self.cluster;
@@ -686,10 +686,10 @@ mod tests {
         let objects =
             vec![deployment, older, object("Deployment rolling", &rolling), object("Pod p of Job j", &json!({}))];
         let cluster = found(&Manifests::from_iter(objects)).unwrap();
-        let problem = |identity: Identity, problem| Gap::Unusable(identity, problem);
+        let problem = |identity: Identity, problem| Gap::Unusable(vec![identity], problem);
         let gaps: Vec<Gap> = cluster.gaps.into_iter().map(|located| located.gap).collect();
         let expected = [
-            Gap::Owners(Kind::Of(Resource::Job)),
+            Gap::None(Kind::Of(Resource::Job)),
             problem(Identity::new("apps/v1", "Deployment", None, "web"), Problem::NoNamespace),
             problem(Identity::new("apps/v1beta1", "Deployment", Some("a"), "old"), Problem::Version),
         ];

@@ -2,37 +2,62 @@
 
 use std::fmt;
 
+use node_placement_policy::resource::Resource;
+
 use super::{Kind, Owner};
-use crate::input::manifests::Identity;
+use crate::{
+    input::{kubectl::WRITE_CLUSTER, manifests::Identity},
+    lists::{listed, shortened},
+};
 
 /// Something that a verdict depends on and that is not known here: a gap in the input, never a rejection.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Gap {
     /// The cluster as given lacks this object.
     Object(Kind, String),
+    /// Objects of these kinds were not listed, and why.
+    Withheld(String, String),
     /// The cluster as given has no Nodes and no NodePools.
     Nodes,
     /// The cluster as given lacks Pods of workloads that have more.
     Pods,
-    /// The cluster as given has no objects of this kind, and others belong to such.
-    Owners(Kind),
-    /// Objects of a kind were not listed.
-    Withheld(Kind, Withheld),
-    /// An object can't be judged as it was written down.
-    Unusable(Identity, Problem),
+    /// The cluster as given has no objects of this kind, and others depend on such.
+    None(Kind),
+    /// Objects of one kind can't be judged as they were written down, all for the same reason.
+    Unusable(Vec<Identity>, Problem),
     /// Some Pods of a workload are created from an older template, which is not there.
     OlderTemplate(Identity, OlderTemplate),
+    /// Whether a request is sent to the policy: a condition can't be evaluated here.
+    Delivery(String),
+    /// A condition raises an error: which, and what an API server does then.
+    Condition(String),
+    /// Whether a place accepts a Pod could not be evaluated, and why.
+    Place(String),
+    /// The policy could not read something.
+    Unreadable(String),
 }
 
-/// Why objects of a kind were not listed.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Withheld {
-    /// The user may not list them, in the API server's words.
-    Forbidden(String),
-    /// The API server has no such kind.
-    NoSuchKind,
-    /// There is no such object.
-    NotFound(String),
+/// At most this many names of objects with the same problem are listed.
+const NAMED: usize = 2;
+
+impl Gap {
+    /// Returns what to do about it.
+    pub fn advice(&self) -> String {
+        match self {
+            Self::Object(kind, name) => {
+                format!("{self}: add what kubectl get {} {name} -o json prints", kind.plural())
+            }
+            Self::Nodes => format!("{self}: add what kubectl get nodes -o json prints"),
+            Self::Pods => format!("{self}: add what kubectl get pods -A -o json prints"),
+            Self::None(_) => {
+                format!("{self}: write the cluster down again with all that kubectl get lists: {WRITE_CLUSTER}")
+            }
+            Self::Withheld(..) => format!("{self}: run it as somebody who may list them"),
+            Self::Delivery(_) => format!("{self}: try it in a cluster with mode: monitor and failurePolicy: Ignore"),
+            Self::Condition(_) => format!("{self}; ask first whether the field is there, with has(…)"),
+            Self::Unusable(..) | Self::OlderTemplate(..) | Self::Place(_) | Self::Unreadable(_) => self.to_string(),
+        }
+    }
 }
 
 /// Why an object can't be judged as it was written down.
@@ -91,12 +116,24 @@ impl fmt::Display for Gap {
             Self::Object(kind, name) => write!(f, "the cluster as given has no {kind} {name}"),
             Self::Nodes => f.write_str("the cluster as given has no Nodes and no NodePools"),
             Self::Pods => f.write_str("the cluster as given lacks Pods of workloads that have more"),
-            Self::Owners(kind) => write!(f, "the cluster as given has no {}", kind.plural()),
-            Self::Withheld(kind, Withheld::Forbidden(reason) | Withheld::NotFound(reason)) => {
-                write!(f, "the cluster did not list {}: {reason}", kind.for_kubectl())
+            Self::Withheld(kinds, reason) => write!(f, "the cluster did not list {kinds}: {reason}"),
+            // A Pod is found by the name of its Deployment, too.
+            Self::None(Kind::Of(Resource::ReplicaSet)) => {
+                f.write_str("the cluster as given has no ReplicaSets or Deployments")
             }
-            Self::Withheld(kind, Withheld::NoSuchKind) => write!(f, "the cluster has no kind {kind}"),
-            Self::Unusable(identity, problem) => write!(f, "{identity} {}", problem.of(identity)),
+            Self::None(kind) => write!(f, "the cluster as given has no {kind}s"),
+            Self::Unusable(identities, problem) => match identities.as_slice() {
+                [] => Ok(()),
+                [identity] => write!(f, "{identity} {}", problem.of(identity)),
+                [first, ..] => {
+                    let names: Vec<String> = identities.iter().map(|identity| identity.name.clone()).collect();
+                    let names = shortened(&names, NAMED).unwrap_or_else(|| listed(&names));
+                    write!(f, "{} {}s ({names}): each {}", identities.len(), first.kind, problem.of(first))
+                }
+            },
+            Self::Delivery(reason) => write!(f, "it can't be evaluated here whether the policy is asked: {reason}"),
+            Self::Condition(reason) | Self::Place(reason) => f.write_str(reason),
+            Self::Unreadable(reason) => write!(f, "the policy can't decide: {reason}"),
             Self::OlderTemplate(identity, older) => write!(f, "{identity} {older}"),
         }
     }

@@ -93,20 +93,6 @@ impl Kind {
         }
     }
 
-    /// Returns what kubectl calls it: `deployments.apps`, `pods`.
-    pub fn for_kubectl(self) -> String {
-        match self.group() {
-            "" => self.plural().to_owned(),
-            group => format!("{}.{group}", self.plural()),
-        }
-    }
-
-    /// Returns whether its objects are in no namespace.
-    pub const fn is_cluster_scoped(self) -> bool {
-        !matches!(self, Self::PersistentVolumeClaim | Self::PodDisruptionBudget)
-            && !matches!(self, Self::Of(resource) if !matches!(resource, Resource::Namespace | Resource::Node))
-    }
-
     /// Returns whether its objects are Pods, or have a controller that creates Pods.
     pub fn makes_pods(self) -> bool {
         self == Self::Of(Resource::Pod) || self.is_workload()
@@ -160,7 +146,5 @@ mod tests {
             assert_eq!(Kind::of(kind.api_version(), kind.name()), Some(kind));
             assert!(!kind.plural().is_empty(), "{kind}");
         }
-        assert_eq!(Kind::RuntimeClass.for_kubectl(), "runtimeclasses.node.k8s.io");
-        assert!(Kind::RuntimeClass.is_cluster_scoped() && !Kind::Of(Resource::Pod).is_cluster_scoped());
     }
 }

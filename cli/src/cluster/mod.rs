@@ -25,14 +25,12 @@ use k8s_openapi::api::{
     core::v1::{self, PersistentVolume, PersistentVolumeClaim},
     node::v1::RuntimeClass,
     policy::v1::PodDisruptionBudget,
-    resource::v1::DeviceClass,
-    scheduling::v1::PriorityClass,
 };
 use serde_json::Value;
 
 pub use self::{
     find::makes_no_pods,
-    gap::{Gap, LocatedGap, OlderTemplate, Problem, Unjudged, Withheld},
+    gap::{Gap, LocatedGap, OlderTemplate, Problem, Unjudged},
     kind::Kind,
     node_pool::NodePool,
     owner::{Finished, Owner},
@@ -53,18 +51,12 @@ pub struct Cluster {
     pub namespaces: BTreeMap<String, Namespace>,
     /// The Nodes. Of their status, what is allocatable, the capacity and the conditions are kept.
     pub nodes: Vec<v1::Node>,
-    /// Karpenter's NodePools of `karpenter.sh/v1`.
-    pub node_pools: Vec<NodePool>,
     /// The RuntimeClasses, by name.
     pub classes: BTreeMap<String, RuntimeClass>,
-    /// The DeviceClasses.
-    pub devices: Vec<DeviceClass>,
     /// The PersistentVolumes, by name.
     pub volumes: BTreeMap<String, PersistentVolume>,
     /// Their claims, by namespace and name.
     pub claims: BTreeMap<(String, String), PersistentVolumeClaim>,
-    /// The PriorityClasses, by name.
-    pub priorities: BTreeMap<String, PriorityClass>,
     /// The workloads, by namespace, kind and name.
     pub workloads: Vec<Workload>,
     /// The Pods that are judged by themselves, by namespace and name.
@@ -77,8 +69,6 @@ pub struct Cluster {
     pub gaps: Vec<LocatedGap>,
     /// Objects of custom kinds that create Pods in a way that is not known, and have none.
     pub unjudged: Vec<Unjudged>,
-    /// The kinds that were not listed.
-    pub withheld: BTreeMap<Kind, Withheld>,
     /// The positions of Nodes by name.
     positions: HashMap<NodeId, usize>,
 }
@@ -97,23 +87,19 @@ impl Cluster {
     ///
     /// # Errors
     /// A field has a wrong type: of which object, where, and what was expected.
-    pub fn new(objects: Manifests, withheld: BTreeMap<Kind, Withheld>) -> Result<Self> {
+    pub fn new(objects: Manifests) -> Result<Self> {
         let mut cluster = find::found(&objects)?;
         for node in objects.all::<v1::Node>() {
             cluster.add_node(node?);
         }
-        cluster.node_pools = objects.all().collect::<Result<_>>()?;
         cluster.classes = named(objects.all(), |class: &RuntimeClass| class.metadata.name.clone())?;
-        cluster.devices = objects.all().collect::<Result<_>>()?;
         cluster.volumes = named(objects.all(), |volume: &PersistentVolume| volume.metadata.name.clone())?;
         cluster.claims = named(objects.all(), |claim: &PersistentVolumeClaim| {
             Some((claim.metadata.namespace.clone()?, claim.metadata.name.clone()?))
         })?;
-        cluster.priorities = named(objects.all(), |class: &PriorityClass| class.metadata.name.clone())?;
         cluster.budgets = objects.all().collect::<Result<_>>()?;
         let policies = objects.of_kind(Kind::ClusterAdmissionPolicy.api_version(), "ClusterAdmissionPolicy");
         cluster.deployed = policies.filter_map(|policy| deployed(policy.parse())).collect();
-        cluster.withheld = withheld;
         cluster.objects = objects;
         Ok(cluster)
     }
@@ -126,11 +112,6 @@ impl Cluster {
     /// Returns whether a Node does not exist: others are there, and it is not. Pods on it run nowhere.
     pub fn is_gone(&self, id: &NodeId) -> bool {
         !self.nodes.is_empty() && self.node(id).is_none()
-    }
-
-    /// Returns whether objects of a kind may be there that were not listed.
-    pub fn lists(&self, kind: Kind) -> bool {
-        !self.withheld.contains_key(&kind)
     }
 
     fn add_node(&mut self, mut node: v1::Node) {

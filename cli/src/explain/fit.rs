@@ -1,29 +1,13 @@
 //! Which pools can run a Pod, and what excludes it from the others.
 
-use std::collections::BTreeSet;
-
-use anyhow::Result;
-use k8s_openapi::api::core::v1::PodSpec;
 use node_placement_policy::selector::{Requirement, Selector};
 use serde::Serialize;
-use serde_json::Value;
 
 use crate::{
     demands::{Demand, DemandKind},
-    input::{
-        json::typed,
-        manifests::Manifests,
-        settings_file::{SettingsFile, label_keys_of_files},
-    },
     places::{
-        fit::{Exclusion, Fit as Answer, Obstacle, Spec},
-        node_map::{Machines, NodeMap, NodeTraits, Pool},
-        node_pool::NodePool,
-        pod::{PodNeeds, PodSpecs},
-    },
-    webhook::{
-        defaults::runtime_class,
-        deployment::{Refusal, Scenario, Target},
+        fit::{Exclusion, Fit as Answer, Obstacle, Spec, best},
+        node_map::{NodeMap, Place, Pool},
     },
     words::{exclusion, unevaluated},
 };
@@ -57,186 +41,89 @@ pub struct PoolFit {
     pub fits: bool,
     /// The first thing that excludes the Pod, if it does not.
     pub excluded_by: Option<String>,
-    /// What the Pod requests more of than some of its nodes have.
+    /// Whether its nodes can run the Pod, if it has some.
     #[serde(skip)]
-    pub lacks: BTreeSet<String>,
-    /// The names of its nodes where the Pod can run now.
-    #[serde(skip)]
-    pub usable: Vec<String>,
-    /// The names of those where it could, and that are cordoned, not ready, or about to go.
-    #[serde(skip)]
-    pub not_now: Vec<String>,
-    /// The names of those that fit, and are too small for it.
-    #[serde(skip)]
-    pub small: Vec<String>,
-    /// Why the policy refuses to bind the Pod to some of its nodes, and their names.
-    #[serde(skip)]
-    pub unbindable: Option<(String, Vec<String>)>,
-    /// The NodePool of which Karpenter would create a node for it.
+    pub on_nodes: Option<Answer>,
+    /// Its NodePool, if Karpenter would create a node of it for the Pod.
     #[serde(skip)]
     pub creates: Option<String>,
 }
 
 impl PoolFit {
-    /// Whether nothing but the size of its nodes keeps the Pod away.
-    pub fn is_too_small(&self) -> bool {
-        self.creates.is_none() && self.usable.is_empty() && self.not_now.is_empty() && !self.small.is_empty()
+    fn new(pool: &Pool, on_nodes: Option<&Answer>, created: Option<&Answer>, demands: &[Demand]) -> Self {
+        let best = best(on_nodes.into_iter().chain(created));
+        let fits = best.is_some_and(Answer::is_accepted);
+        // What the NodePool says is said first, but for a Binding that is refused.
+        let refused = [on_nodes, created].into_iter().flatten().find(|it| matches!(it, Answer::Unbindable(_)));
+        let why_not = refused.or(created).or(on_nodes).filter(|_| !fits);
+        let target = if refused.is_none() && created.is_some() { "NodePool" } else { "node" };
+        let is_created = matches!(created, Some(Answer::Now));
+        Self {
+            name: pool.name.clone(),
+            nodes: pool.nodes.iter().map(|node| node.name.clone()).collect(),
+            fits,
+            excluded_by: why_not.and_then(|why| describe_answer(why, target, demands)),
+            on_nodes: on_nodes.cloned(),
+            creates: pool.creates.as_ref().filter(|_| is_created).map(|it| it.name.clone()),
+        }
     }
 
-    /// Whether all its nodes that are large enough are cordoned, not ready, or about to go.
-    pub fn is_not_now(&self) -> bool {
-        self.creates.is_none() && self.usable.is_empty() && !self.not_now.is_empty()
+    /// Returns the nodes for which `is` holds.
+    fn nodes_that(&self, is: fn(&Answer) -> bool) -> &[String] {
+        if self.on_nodes.as_ref().is_some_and(is) { &self.nodes } else { &[] }
+    }
+
+    /// Returns its nodes where the Pod can run now.
+    pub fn usable(&self) -> &[String] {
+        self.nodes_that(|answer| matches!(answer, Answer::Now))
+    }
+
+    /// Returns its nodes where the Pod could run, and that are cordoned, not ready, or about to go.
+    pub fn not_now(&self) -> &[String] {
+        self.nodes_that(|answer| matches!(answer, Answer::NotNow(_)))
+    }
+
+    /// Returns its nodes that fit, and are too small for the Pod.
+    pub fn too_small(&self) -> &[String] {
+        self.nodes_that(|answer| matches!(answer, Answer::TooSmall(_)))
+    }
+
+    /// Returns what keeps the Pod away though it fits: the size of the nodes, or a condition that passes.
+    pub fn only(&self) -> Option<&Answer> {
+        self.on_nodes.as_ref().filter(|_| self.creates.is_none())
     }
 }
 
 impl Fit {
+    /// Returns where a Pod fits; `demands` are those of its namespace.
+    pub fn new(map: &NodeMap, fits: &[(Place, Answer)], demands: &[Demand]) -> Self {
+        let answer = |place| fits.iter().find(|(own, _)| *own == place).map(|(_, fit)| fit);
+        let pools = map.pools.iter().enumerate();
+        let pools: Vec<PoolFit> = pools
+            .map(|(at, pool)| PoolFit::new(pool, answer(Place::Nodes(at)), answer(Place::NodePool(at)), demands))
+            .collect();
+        let named = |is: fn(&Answer) -> bool| {
+            pools.iter().filter(|pool| pool.only().is_some_and(is)).map(|pool| pool.name.clone()).collect()
+        };
+        let too_small = named(|answer| matches!(answer, Answer::TooSmall(_)));
+        let not_now = named(|answer| matches!(answer, Answer::NotNow(_)));
+        Self { refused: None, too_small, not_now, pools }
+    }
+
     /// The pools where the Pod can run now.
     pub fn usable(&self) -> impl Iterator<Item = &PoolFit> {
-        self.pools.iter().filter(|pool| !pool.usable.is_empty() || pool.creates.is_some())
+        self.pools.iter().filter(|pool| !pool.usable().is_empty() || pool.creates.is_some())
     }
 }
 
-/// Asks the policies whether the scheduler may bind a Pod.
-pub struct BindingReview<'b> {
-    /// The policies that are asked.
-    pub scenario: Scenario<'b>,
-    /// What their look-ups reach.
-    pub cluster: &'b Manifests,
-    /// The namespace of the Pod.
-    pub namespace: &'b str,
-    /// Its name.
-    pub pod: &'b str,
-}
-
-impl BindingReview<'_> {
-    /// Why the policy refuses to bind the Pod to a node, if it does.
-    fn refusal(&self, node: &str) -> Result<Option<String>> {
-        Ok(self.bind(Target::Existing(node))?.map(|refusal| refusal.message))
+/// Describes why a Pod can't run in a place; nothing, if it can.
+fn describe_answer(answer: &Answer, target: &str, demands: &[Demand]) -> Option<String> {
+    match answer {
+        Answer::No(exclusion) => Some(describe_exclusion(exclusion, target, demands)),
+        Answer::Unknown(why) => Some(format!("could not be evaluated: {}", unevaluated(why))),
+        Answer::Unbindable(refusal) => Some(format!("the policy refuses to bind the Pod to it: {}", refusal.message)),
+        Answer::Now | Answer::NotNow(_) | Answer::TooSmall(_) => None,
     }
-
-    /// Why the policy refuses to bind the Pod to a node that Karpenter would create.
-    fn refusal_of_created(&self, node: &Value) -> Result<Option<String>> {
-        let refusal = self.bind(Target::Created(node))?;
-        // Something else may give the node what its NodePool does not.
-        Ok(refusal.filter(|refusal| !refusal.is_about_metadata()).map(|refusal| refusal.message))
-    }
-
-    fn bind(&self, target: Target<'_>) -> Result<Option<Refusal>> {
-        Ok(self.scenario.bind(self.namespace, self.pod, target, self.cluster)?.refusal().cloned())
-    }
-}
-
-/// Reads what a Pod requires of nodes from the PodSpecs that stand for it: its own, which is the last, and of a DaemonSet
-/// that of the template.
-///
-/// # Errors
-/// A field has a type that no PodSpec has, or the RuntimeClass is none.
-pub fn needs_of(specs: &[Value], cluster: &Manifests) -> Result<PodNeeds> {
-    let (Some(own), template) = (specs.last(), specs.len().checked_sub(2).and_then(|at| specs.get(at))) else {
-        return Ok(PodNeeds::new(&PodSpecs::of(&PodSpec::default())));
-    };
-    let read = |spec: &Value| match spec {
-        Value::Null => Ok(PodSpec::default()),
-        spec => typed::<PodSpec>(spec, "spec.").map(|(read, _)| read),
-    };
-    let (pod, template, class) = (read(own)?, template.map(read).transpose()?, runtime_class(own, cluster)?);
-    Ok(PodNeeds::new(&PodSpecs { pod: &pod, template: template.as_ref(), class: class.as_ref() }))
-}
-
-/// The pools of a cluster, told apart by what the settings of a deployment and some Pods name.
-///
-/// # Errors
-/// A Node or a NodePool can't be read.
-pub fn pools_for<'p>(
-    files: &[SettingsFile],
-    pods: impl IntoIterator<Item = &'p PodNeeds>,
-    cluster: &Manifests,
-) -> Result<NodeMap> {
-    let traits = NodeTraits { labels: label_keys_of_files(files), ..NodeTraits::default() };
-    NodeMap::new(Machines::read(cluster)?, traits, pods)
-}
-
-/// Returns where a Pod fits; `demands` are those of its namespace, where it has them. Where it must be bound, `review` says
-/// whether it may be.
-///
-/// # Errors
-/// The policy failed to answer.
-pub fn fit(pod: &PodNeeds, map: &NodeMap, demands: &[Demand], review: Option<&BindingReview<'_>>) -> Result<Fit> {
-    let pools = map.pools.iter().map(|pool| fit_pool(pod, map, pool, demands, review));
-    let pools = pools.collect::<Result<Vec<PoolFit>>>()?;
-    let named = |is: fn(&PoolFit) -> bool| pools.iter().filter(|pool| is(pool)).map(|pool| pool.name.clone()).collect();
-    Ok(Fit { refused: None, too_small: named(PoolFit::is_too_small), not_now: named(PoolFit::is_not_now), pools })
-}
-
-fn fit_pool(
-    pod: &PodNeeds,
-    map: &NodeMap,
-    pool: &Pool,
-    demands: &[Demand],
-    review: Option<&BindingReview<'_>>,
-) -> Result<PoolFit> {
-    let nodes = pool.nodes.iter().map(|node| node.name.clone()).collect();
-    let mut found = PoolFit { name: pool.name.clone(), nodes, ..PoolFit::default() };
-    let mut excluded = None;
-    for node in &pool.nodes {
-        let answer = pod.fit(node, &map.devices);
-        if answer.is_accepted()
-            && let Some(why) = review.map(|review| review.refusal(&node.name)).transpose()?.flatten()
-        {
-            found.unbindable.get_or_insert((why, vec![])).1.push(node.name.clone());
-            continue;
-        }
-        match answer {
-            Answer::Now => found.usable.push(node.name.clone()),
-            Answer::NotNow(_) => found.not_now.push(node.name.clone()),
-            Answer::TooSmall(lacking) => {
-                found.small.push(node.name.clone());
-                found.lacks.extend(lacking.into_iter().map(|lack| lack.resource));
-            }
-            Answer::No(exclusion) => excluded = Some(describe_exclusion(&exclusion, "node", demands)),
-            Answer::Unknown(why) => excluded = Some(unevaluated(&why)),
-        }
-    }
-    found.fits = [&found.usable, &found.not_now, &found.small].iter().any(|nodes| !nodes.is_empty());
-    if let Some(node_pool) = &pool.creates {
-        let created = fit_created(pod, node_pool, &mut found, demands, review)?;
-        excluded = created.or(excluded);
-    }
-    if !found.fits {
-        let refused =
-            found.unbindable.as_ref().map(|(why, _)| format!("the policy refuses to bind the Pod to it: {why}"));
-        found.excluded_by = refused.or(excluded);
-    }
-    Ok(found)
-}
-
-/// Adds whether Karpenter would create a node for the Pod; returns why not.
-fn fit_created(
-    pod: &PodNeeds,
-    node_pool: &NodePool,
-    found: &mut PoolFit,
-    demands: &[Demand],
-    review: Option<&BindingReview<'_>>,
-) -> Result<Option<String>> {
-    match node_pool.fit(pod) {
-        Answer::No(exclusion) => return Ok(Some(describe_exclusion(&exclusion, "NodePool", demands))),
-        Answer::Unknown(why) => return Ok(Some(format!("could not be evaluated: {}", unevaluated(&why)))),
-        Answer::Now | Answer::NotNow(_) | Answer::TooSmall(_) => {}
-    }
-    // Where Bindings to its nodes that are there are refused, those to new ones are, too.
-    if !found.fits && found.unbindable.is_some() {
-        return Ok(None);
-    }
-    let node = pod.own().filter(|_| !found.fits).map(|own| node_pool.node_for(own));
-    if let Some((review, node)) = review.zip(node)
-        && let Some(why) = review.refusal_of_created(&node)?
-    {
-        found.unbindable = Some((why, vec![]));
-        return Ok(None);
-    }
-    found.creates = Some(node_pool.name.clone());
-    found.fits = true;
-    Ok(None)
 }
 
 /// The exclusion, and where it is required.

@@ -9,33 +9,34 @@ pub mod fit;
 pub mod rules;
 pub mod subject;
 
+use std::rc::Rc;
+
 use anyhow::{Context, Result};
 use node_placement_policy::resource::Resource;
 use serde::Serialize;
 use serde_json::Value;
 
 use self::{
-    fit::{BindingReview, Fit, fit, needs_of, pools_for},
+    fit::Fit,
     rules::Rules,
     subject::{ExplainedSubject, SubjectName, find},
 };
 use crate::{
+    cluster::{Cluster, Gap, Workload},
     demands::Demand,
     engine::policy::Policy,
-    gap::Gap,
     input::{
         json::{remove, text, title},
         kubectl::Listed,
         manifests::Manifests,
-        settings_file::SettingsFile,
+        settings_file::{SettingsFile, label_keys_of_files},
     },
     places::pod::PodNeeds,
-    preview::is_left_out,
-    verdict::{Created, PodSpecs, Subject, World},
+    verdict::{Created, PodSpecs, Scheduler, Subject, World},
     webhook::{
         controllers::controller_of,
         deployment::{Deployment, Of, Scenario},
-        pods::{self as template, ANY_POD},
+        pods as template,
         request::is_terminating,
     },
 };
@@ -99,7 +100,8 @@ pub fn explain(
         template::check_types(object).with_context(|| title(object))?;
     }
     let deployment = Deployment::new(policy, files);
-    let explainer = Explainer { deployment: &deployment, cluster, files, namespace, object, controller };
+    let world = World::new(cluster);
+    let explainer = Explainer { deployment: &deployment, world: &world, files, namespace, object, controller };
     let created = explainer.create(Scenario::With(&deployment))?;
     explanation.add_fit(&explainer, &created, &demands)?;
     let refused = if is_terminating(namespace_object) {
@@ -118,7 +120,7 @@ pub fn explain(
 /// What is explained, and the policies that are asked about it.
 struct Explainer<'c> {
     deployment: &'c Deployment<'c>,
-    cluster: &'c Manifests,
+    world: &'c World<'c>,
     files: &'c [SettingsFile],
     namespace: &'c str,
     /// Nothing for a Pod that asks for nothing.
@@ -130,21 +132,22 @@ struct Explainer<'c> {
 impl Explainer<'_> {
     fn create(&self, scenario: Scenario<'_>) -> Result<Created> {
         let subject = match self.object {
-            Some(object) => Subject::Anew { object, maker: self.controller },
+            Some(object) => Subject::Anew { object, maker: self.controller, others: None },
             None => Subject::Plain(self.namespace),
         };
-        World { cluster: self.cluster }.create(subject, scenario)
+        self.world.create(subject, scenario)
     }
 
     /// Why the subject, or a part of it, is refused; or would be, were everything enforced.
     fn refusal(&self, created: &Created) -> Result<Option<String>> {
         let enforced = Scenario::Enforced(self.deployment);
         let mut refusal = refusal_message(created, &self.create(enforced)?, "");
-        for part in self.object.into_iter().flat_map(|object| older_parts(object, self.cluster)) {
+        let parts = self.object.map(|object| older_parts(object, self.world.cluster)).transpose()?;
+        for part in parts.into_iter().flatten() {
             let name = format!("its {} {}: ", text(&part["kind"]), text(&part["metadata"]["name"]));
-            let (world, subject) = (World { cluster: self.cluster }, Subject::Anew { object: &part, maker: None });
-            let created = world.create(subject, Scenario::With(self.deployment))?;
-            let of_part = refusal_message(&created, &world.create(subject, enforced)?, &name);
+            let subject = Subject::Anew { object: &part, maker: None, others: None };
+            let created = self.world.create(subject, Scenario::With(self.deployment))?;
+            let of_part = refusal_message(&created, &self.world.create(subject, enforced)?, &name);
             if !is_refusal(refusal.as_deref()) && of_part.is_some() {
                 refusal = of_part;
             }
@@ -163,9 +166,8 @@ impl Explainer<'_> {
         Ok(vec![spec])
     }
 
-    fn needs(&self, specs: &[Value]) -> Result<PodNeeds> {
-        let name = || self.object.map_or_else(|| "a Pod".to_owned(), title);
-        needs_of(specs, self.cluster).with_context(name)
+    fn needs(&self, specs: &[Value]) -> Result<Rc<PodNeeds>> {
+        self.world.needs(specs).with_context(|| self.object.map_or_else(|| "a Pod".to_owned(), title))
     }
 }
 
@@ -188,35 +190,46 @@ fn refusal_message(created: &Created, enforced: &Created, part: &str) -> Option<
 }
 
 /// The ReplicaSets or Jobs of a workload that still make Pods from an older template.
-fn older_parts(object: &Value, cluster: &Manifests) -> Vec<Value> {
-    let parts = cluster.objects().iter().filter(|part| ["ReplicaSet", "Job"].contains(&&*part.identity.kind));
-    let is_older = |part: &Value| {
-        controller_of(part, cluster) == Some(object) && !is_left_out(part) && template::makes_other_pods(object, part)
+fn older_parts(object: &Value, cluster: &Manifests) -> Result<Vec<Value>> {
+    let cluster = Cluster::new(cluster.clone())?;
+    let is_it = |workload: &&Workload| {
+        let (kind, identity) = (&object["kind"], &workload.json.identity);
+        *kind == identity.kind.as_str()
+            && object["metadata"]["name"] == identity.name.as_str()
+            && object["metadata"]["namespace"].as_str() == identity.namespace.as_deref()
     };
-    parts.map(|part| part.parse()).filter(is_older).collect()
+    let revisions = cluster.workloads.iter().find(is_it).map(|workload| workload.revisions.as_slice());
+    let templates = revisions.unwrap_or_default().iter().filter_map(|revision| revision.template.as_ref().ok());
+    Ok(templates.map(|template| template.json.parse()).collect())
 }
 
 impl Explanation {
     /// Finds the pools that the subject fits, as it is and as it would be created now.
     fn add_fit(&mut self, explainer: &Explainer<'_>, created: &Created, demands: &[Demand]) -> Result<()> {
-        let Explainer { deployment, cluster, files, namespace, .. } = explainer;
+        let Explainer { deployment, world, files, namespace, .. } = explainer;
         let specs_without = explainer.specs_without_policy()?;
         let as_is = explainer.needs(&specs_without)?;
         let unknown = created.unknown();
         let specs = created.specs().filter(|_| unknown.is_none() && created.refusal().is_none());
         let as_new = specs.as_ref().map(|specs| explainer.needs(specs)).transpose()?;
-        let pools = pools_for(files, [&as_is].into_iter().chain(&as_new), cluster)?;
-        if pools.pools.is_empty() {
+        let pods = [&as_is].into_iter().chain(&as_new).map(|needs| &**needs);
+        let scheduler = Scheduler::new(world.cluster, label_keys_of_files(files), &[deployment], pods)?;
+        let name = self.subject.name.clone().filter(|_| self.subject.is_pod());
+        let scheduler = scheduler.for_pod(name.as_deref());
+        if scheduler.map.pools.is_empty() {
             self.unknown.push(Gap::Nodes.advice());
         }
+        let fit = |pod, scenario, demands| {
+            Ok::<_, anyhow::Error>(Fit::new(&scheduler.map, &scheduler.places(namespace, pod, scenario)?, demands))
+        };
         let subject = &mut self.subject;
-        let pod = subject.name.clone().unwrap_or_else(|| ANY_POD.to_owned());
-        let review = BindingReview { scenario: Scenario::With(deployment), cluster, namespace, pod: &pod };
         // The scheduler binds a Pod that waits, or one that is created now, only where the policy lets it.
-        let binds = subject.is_waiting().then_some(&review);
+        let bound = if subject.is_waiting() { Scenario::With(deployment) } else { Scenario::Without };
         // A Pod's own selector and an injected one look alike; only the new Pod shows what the policy added.
-        subject.as_is = fit(&as_is, &pools, if subject.is_pod() { demands } else { &[] }, binds)?;
-        subject.as_new = as_new.map(|pod| fit(&pod, &pools, demands, Some(&review))).transpose()?.unwrap_or_default();
+        subject.as_is = fit(&as_is, bound, if subject.is_pod() { demands } else { &[] })?;
+        if let Some(as_new) = &as_new {
+            subject.as_new = fit(as_new, Scenario::With(deployment), demands)?;
+        }
         if let Some(gap) = unknown {
             self.is_unknown = true;
             self.unknown.push(gap.advice());

@@ -11,6 +11,7 @@ use crate::{
     },
     input::settings::Enforcement,
     lists::shortened,
+    places::fit::Fit as Answer,
 };
 
 /// At most this many names are listed.
@@ -141,9 +142,9 @@ fn summary(fit: &Fit) -> String {
     if let Some(why) = why_it_waits(fit) {
         return format!("it waits: {why}");
     }
-    let count: usize = fit.usable().map(|pool| pool.usable.len()).sum();
+    let count: usize = fit.usable().map(|pool| pool.usable().len()).sum();
     let all: usize = fit.pools.iter().map(|pool| pool.nodes.len()).sum();
-    match fit.usable().any(|pool| pool.usable.is_empty()) {
+    match fit.usable().any(|pool| pool.usable().is_empty()) {
         false => format!("can run on {count} of {all} nodes"),
         true => format!("can run on {count} of {all} nodes, and on nodes that Karpenter would create"),
     }
@@ -168,7 +169,7 @@ pub fn where_to_run(subject: &str, fit: &Fit) -> Vec<String> {
         let pools = fit.pools.iter().map(|pool| format!("  {}", describe_pool(pool)));
         return std::iter::once(format!("{subject} would wait: {why}")).chain(pools).collect();
     }
-    let pools = fit.usable().map(|pool| match pool.usable.as_slice() {
+    let pools = fit.usable().map(|pool| match pool.usable() {
         [] if !pool.nodes.is_empty() => format!("{} (new nodes)", pool.name),
         [] => format!("{} (no nodes yet)", pool.name),
         nodes => names(nodes),
@@ -177,29 +178,22 @@ pub fn where_to_run(subject: &str, fit: &Fit) -> Vec<String> {
 }
 
 fn describe_pool(pool: &PoolFit) -> String {
-    let PoolFit { name, nodes, excluded_by, lacks, usable, unbindable, .. } = pool;
+    let PoolFit { name, nodes, excluded_by, .. } = pool;
     let name = match nodes.as_slice() {
         [] => format!("{name} (no nodes yet)"),
         [node] => format!("{name} ({node})"),
         nodes => format!("{name} ({} nodes: {})", nodes.len(), names(nodes)),
     };
-    match excluded_by {
-        Some(why) => format!("{name}: no: {why}"),
-        None if pool.is_too_small() => {
-            let lacks: Vec<&str> = lacks.iter().map(String::as_str).collect();
-            format!("{name}: fits, but no node has enough {}", lacks.join(", "))
+    match (excluded_by, pool.only()) {
+        (Some(why), _) => format!("{name}: no: {why}"),
+        (None, Some(Answer::TooSmall(lacking))) => {
+            let lacking: Vec<&str> = lacking.iter().map(|lack| lack.resource.as_str()).collect();
+            format!("{name}: fits, but no node has enough {}", lacking.join(", "))
         }
-        None if pool.is_not_now() => {
-            let which = if lacks.is_empty() { "" } else { " that is large enough" };
-            format!("{name}: fits, but every node{which} is cordoned, not ready, or about to go")
+        (None, Some(Answer::NotNow(_))) => {
+            format!("{name}: fits, but every node is cordoned, not ready, or about to go")
         }
-        None if usable.len() < nodes.len() && !usable.is_empty() => {
-            let unbindable = unbindable.iter().filter(|(_, nodes)| !nodes.is_empty());
-            let refused =
-                unbindable.map(|(why, nodes)| format!(" (not {}: Bindings are refused: {why})", names(nodes)));
-            format!("{name}: fits, now on {}{}", names(usable), refused.collect::<String>())
-        }
-        None => format!("{name}: fits"),
+        (None, _) => format!("{name}: fits"),
     }
 }
 

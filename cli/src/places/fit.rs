@@ -3,6 +3,7 @@
 use node_placement_policy::{selector::Requirement, toleration::Taint};
 
 use super::requests::Lack;
+use crate::{cluster::Gap, webhook::deployment::Refusal};
 
 /// Whether a Pod can run in a place.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,7 +16,9 @@ pub enum Fit {
     TooSmall(Vec<Lack>),
     /// Something excludes it.
     No(Exclusion),
-    /// It depends on what nodes Karpenter can create.
+    /// A policy refuses to bind it there.
+    Unbindable(Refusal),
+    /// It could not be evaluated.
     Unknown(Unevaluated),
 }
 
@@ -34,7 +37,8 @@ pub fn best<'f>(fits: impl IntoIterator<Item = &'f Fit>) -> Option<&'f Fit> {
         Fit::Unknown(_) => 1,
         Fit::NotNow(_) => 2,
         Fit::TooSmall(_) => 3,
-        Fit::No(_) => 4,
+        Fit::Unbindable(_) => 4,
+        Fit::No(_) => 5,
     };
     fits.into_iter().min_by_key(order)
 }
@@ -120,9 +124,13 @@ pub enum Has {
     },
 }
 
-/// Why it could not be evaluated whether Karpenter creates a node for a Pod.
+/// Why it could not be evaluated whether a Pod can run in a place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unevaluated {
+    /// Whether it may be bound there.
+    Binding(Gap),
+    /// It may not be bound to a node with what the NodePool says, but somebody else may add what that lacks.
+    Created(Refusal),
     /// The NodePool has an operator on this label that is not evaluated: `Gt`, `Lt`, `Gte`, `Lte`.
     Operator {
         /// The name of the NodePool.

@@ -156,6 +156,13 @@ impl NodeMap {
         fits
     }
 
+    /// Returns whether a pool accepts a Pod, by labels, lasting taints and names: with its nodes, or with those that
+    /// Karpenter would create.
+    pub fn accepts(&self, pool: &Pool, pod: &PodNeeds) -> bool {
+        let created = pool.creates.as_ref().map(|creates| creates.fit(pod));
+        [self.fit_nodes(pool, pod), created].iter().flatten().any(Fit::is_accepted)
+    }
+
     /// Returns whether a Pod can run on the nodes of a pool that are there: the best answer of one of them, if it has any.
     pub fn fit_nodes(&self, pool: &Pool, pod: &PodNeeds) -> Option<Fit> {
         let mut best = None;
@@ -174,7 +181,7 @@ impl NodeMap {
 }
 
 /// Merges what two nodes lack, with what the larger one has.
-fn largest(known: Vec<Lack>, lacking: Vec<Lack>) -> Vec<Lack> {
+pub fn largest(known: Vec<Lack>, lacking: Vec<Lack>) -> Vec<Lack> {
     let mut all: BTreeMap<String, Lack> = known.into_iter().map(|lack| (lack.resource.clone(), lack)).collect();
     for lack in lacking {
         let own = all.entry(lack.resource.clone()).or_insert_with(|| lack.clone());

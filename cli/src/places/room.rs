@@ -140,28 +140,29 @@ pub struct Crowd {
     pub values: usize,
 }
 
-/// Returns the first required anti-affinity of a Pod with these labels against Pods with the same labels that so many
+/// Returns every required anti-affinity of a Pod with these labels against Pods with the same labels that so many
 /// replicas cannot meet on the nodes that they may use.
 ///
 /// Terms with `matchLabelKeys`, `mismatchLabelKeys`, `namespaces` or `namespaceSelector` are passed over. Nodes without
 /// the label accept every Pod.
-pub fn crowd(
+pub fn crowds(
     map: &NodeMap,
     spec: &PodSpec,
     labels: &BTreeMap<String, String>,
     fits: &[(Place, Fit)],
     replicas: usize,
-) -> Option<Crowd> {
-    let affinity = spec.affinity.as_ref()?.pod_anti_affinity.as_ref()?;
-    let terms = affinity.required_during_scheduling_ignored_during_execution.iter().flatten();
-    let against_itself = terms.filter(|term| is_plain(term) && selects(term, labels));
+) -> Vec<Crowd> {
+    let affinity = spec.affinity.as_ref().and_then(|affinity| affinity.pod_anti_affinity.as_ref());
+    let terms = affinity.and_then(|it| it.required_during_scheduling_ignored_during_execution.as_ref());
+    let against_itself = terms.into_iter().flatten().filter(|term| is_plain(term) && selects(term, labels));
+    let mut crowds = vec![];
     for PodAffinityTerm { topology_key, .. } in against_itself {
         let values = values_of(map, topology_key, fits);
         if let Some(values) = values.filter(|values| *values > 0 && *values < replicas) {
-            return Some(Crowd { topology_key: topology_key.clone(), replicas, values });
+            crowds.push(Crowd { topology_key: topology_key.clone(), replicas, values });
         }
     }
-    None
+    crowds
 }
 
 fn is_plain(term: &PodAffinityTerm) -> bool {
@@ -363,7 +364,7 @@ mod tests {
         let pods = [needs(spec)];
         let map = map(objects, &pods);
         let labels = BTreeMap::from([("app".to_owned(), "web".to_owned())]);
-        let crowd = crowd(&map, &typed, &labels, &map.fits(&pods[0]), replicas);
-        crowd.map(|crowd| (crowd.topology_key, crowd.values))
+        let crowds = crowds(&map, &typed, &labels, &map.fits(&pods[0]), replicas);
+        crowds.into_iter().next().map(|crowd| (crowd.topology_key, crowd.values))
     }
 }

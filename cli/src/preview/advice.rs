@@ -11,7 +11,7 @@ use super::{
     subject::Subject,
 };
 use crate::{
-    gap::Gap,
+    cluster::Gap,
     lists::{listed, shortened},
 };
 
@@ -75,6 +75,10 @@ pub enum CauseKind {
     NoSuchLabel,
     /// The nodes that match have a taint that the Pod does not tolerate.
     Taint,
+    /// The nodes that match are too small, or can't run Pods for now.
+    Room,
+    /// The nodes that match do not reach a volume.
+    Volume,
     /// An object requests what the namespace's rules do not allow.
     Requests,
     /// Two settings, or a setting and an annotation, contradict each other.
@@ -117,6 +121,19 @@ pub enum Sentence {
     Alone(String),
 }
 
+impl Sentence {
+    /// Adds another statement.
+    pub fn with(self, statement: &str) -> Self {
+        let joined = |text: String| format!("{text} ({statement})");
+        match self {
+            Self::Is(text) => Self::Is(joined(text)),
+            Self::Does(text) => Self::Does(joined(text)),
+            Self::OfBindings(text) => Self::OfBindings(joined(text)),
+            Self::Alone(text) => Self::Alone(joined(text)),
+        }
+    }
+}
+
 /// What makes two pieces of advice one: how bad it is, the cause, and what is said of it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct AdviceKey {
@@ -140,7 +157,7 @@ impl AffectedObject {
     pub fn new(subject: &Subject<'_>, part: Option<&str>) -> Self {
         let owner = subject.owner.as_ref().map(|owner| format!(" (of {owner})")).unwrap_or_default();
         let part = part.map(|part| format!(" (its {part})")).unwrap_or_default();
-        let name = subject.manifest.map(|_| format!("{} {}{owner}{part}", subject.kind(), subject.name()));
+        let name = subject.manifest().map(|_| format!("{} {}{owner}{part}", subject.kind(), subject.name()));
         Self { name, namespace: subject.namespace.clone() }
     }
 }

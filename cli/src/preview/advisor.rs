@@ -5,15 +5,16 @@ use std::ptr;
 
 use node_placement_policy::{
     decision::{Cause as PolicyCause, CauseKind as PolicyCauseKind},
-    settings::{Enforcement, EntryAt, NamespaceEntry, OnDaemonSets},
+    settings::{Enforcement, EntryAt, NamespaceEntry, OnDaemonSets, Setting, SettingPath},
     toleration::Taint,
 };
 
 use super::{
     advice::{AdviceList, AffectedObject, Cause, CauseKind, Sentence, capital, names},
-    outcome::{Forecast, Judged, Outcome, Why},
+    finding::{Finding, JudgedSubject, Why},
+    outcome::{Forecast, Outcome},
     remedy::{NOT_FOR_WORKLOADS, Remedy, is_control_plane, remedy},
-    round::Round,
+    rulebook::Rulebook,
     subject::Subject,
     unschedulable::Unschedulable,
 };
@@ -30,26 +31,33 @@ use crate::{
 
 /// Words what to do, with the settings and the namespaces of a round.
 pub struct Advisor<'p> {
-    pub round: &'p Round<'p>,
+    pub round: &'p Rulebook<'p>,
 }
 
 impl<'p> Advisor<'p> {
     /// What is to be done about an outcome, if anything is.
-    pub fn advise(&self, subject: &Subject<'_>, judged: &Judged, to_do: &mut AdviceList) {
+    pub fn advise(&self, about: &JudgedSubject<'_>, to_do: &mut AdviceList) {
+        let (subject, judged) = (about.subject, &about.findings.worst);
         let outcome = judged.forecast.outcome;
         let (sentence, cause) = match &judged.why {
             Why::Unknown(gap) => (Sentence::Alone(gap.advice()), Cause::of_gap(gap)),
             Why::Refused(refusal) => self.refused(subject, refusal),
-            Why::Unschedulable(why) => self.waits(&subject.namespace, why),
-            Why::FewerNodes(taints) if outcome == Outcome::LeavesNodes => {
-                self.leaves_nodes(&subject.namespace, taints, judged)
-            }
+            Why::Unschedulable(why) => self.waits(subject, why),
+            Why::FewerNodes(taints) if outcome == Outcome::LeavesNodes => self.leaves_nodes(subject, taints, judged),
             Why::Unbound(refusal) if outcome.is_trouble() => unbound(refusal, judged),
             Why::NotAsked(reason) if outcome.is_trouble() => (
                 Sentence::Does(format!("would no longer get the tolerations of the old settings: {reason}")),
                 Cause { nodes: judged.nodes.clone(), ..Cause::new(CauseKind::Taint, None) },
             ),
+            Why::AsItIs => (
+                Sentence::Does("waits as it is: enforce the policy, then delete it or restart its workload".to_owned()),
+                Cause::new(CauseKind::Requests, None),
+            ),
             _ => return,
+        };
+        let sentence = match &about.others {
+            Some(others) => sentence.with(others),
+            None => sentence,
         };
         to_do.add(judged.forecast, sentence, cause, Some(AffectedObject::new(subject, judged.part.as_deref())));
     }
@@ -87,7 +95,7 @@ impl<'p> Advisor<'p> {
 
     /// Whether a label that is asked for is of the RuntimeClass, with which the API server has merged the Pod before.
     fn is_of_class(&self, subject: &Subject<'_>, asked: Option<&String>) -> bool {
-        let Some(object) = subject.manifest.map(Manifest::parse) else { return false };
+        let Some(object) = subject.manifest().map(Manifest::parse) else { return false };
         let spec = &template::template(&object).unwrap_or(&object)["spec"];
         let class = runtime_class(spec, self.round.cluster).ok().flatten();
         let labels = class.and_then(|class| class.scheduling?.node_selector).unwrap_or_default();
@@ -106,6 +114,14 @@ impl<'p> Advisor<'p> {
             (None, None) => "the policy".to_owned(),
         };
         let asked = cause.requested.as_ref().or(cause.taint.as_ref());
+        let asks_only = |setting| matches!(cause.setting, Some(SettingPath::Placement(own) | SettingPath::Entry(_, own)) if own == setting);
+        if asks_only(Setting::OnDaemonSets) && cause.requested.is_none() {
+            let taint = cause.taint.as_deref()?;
+            return Some(format!(
+                "its template lacks the toleration {taint}, which its namespace adds to Pods: add it"
+            ));
+        }
+        let is_whitelist = asks_only(Setting::AllowedNodeSelector) || asks_only(Setting::AllowedTolerations);
         let (what, way_out) = match cause.kind {
             PolicyCauseKind::MissingLabel if cause.setting.is_some() => {
                 let label = cause.label.as_deref().unwrap_or_default();
@@ -122,11 +138,15 @@ impl<'p> Advisor<'p> {
                 format!("they get {}", asked?),
                 "Correct the settings: nothing that asks for nothing can be created there",
             ),
+            PolicyCauseKind::Requests if asked.is_some_and(|asked| asked == "*") => {
+                ("a toleration of everything is asked for".to_owned(), "Change the object, or the setting")
+            }
             PolicyCauseKind::Requests => (format!("{} is asked for", asked?), "Change the object, or the setting"),
             _ => return None,
         };
         // An empty whitelist demands nothing.
         Some(match cause.required.as_ref().filter(|demanded| !demanded.is_empty()) {
+            Some(allowed) if is_whitelist => format!("{what}, and {source} allows only {allowed}. {way_out}"),
             Some(demanded) => format!("{what}, and {source} demands {demanded}. {way_out}"),
             None => format!("{what}, and {source} does not allow it. {way_out}"),
         })
@@ -135,15 +155,16 @@ impl<'p> Advisor<'p> {
     /// Whether the settings themselves ask for something there: of Pods that ask for nothing, always.
     fn is_added(&self, subject: &Subject<'_>, asked: &str) -> bool {
         let mut demands = self.round.rules(&subject.namespace).demands();
-        subject.manifest.is_none() || demands.any(|demand| demand.requirements().iter().any(|added| added == asked))
+        subject.is_plain() || demands.any(|demand| demand.requirements().iter().any(|added| added == asked))
     }
 
     fn leaves_nodes(
         &self,
-        namespace: &str,
+        subject: &Subject<'_>,
         taints: &[Taint],
-        Judged { nodes, pods, lost_pools, .. }: &Judged,
+        Finding { nodes, pods, lost_pools, .. }: &Finding,
     ) -> (Sentence, Cause) {
+        let namespace = subject.namespace.as_str();
         let created = "nodes that Karpenter creates".to_owned();
         let left = match (nodes.as_slice(), lost_pools.as_slice()) {
             ([], _) => created,
@@ -166,30 +187,65 @@ impl<'p> Advisor<'p> {
         let demand = self.round.rules(namespace).demands().find(|demand| !demand.text.is_empty());
         let why = demand.map(|demand| format!(": {} demands {}", self.source(namespace, demand), demand.text));
         // Its template is not changed, so its controller still counts on these nodes.
-        let planned = match self.round.rules(namespace).placement().map(|it| it.settings.on_daemon_sets) {
-            Some(OnDaemonSets::Ignore | OnDaemonSets::Warn) => {
-                "Its controller would still make Pods for these nodes, and they would wait for ever: set \
-                 placement.onDaemonSets to Inject. "
-            }
-            _ => "",
+        let planned = if self.keeps_its_template(subject) {
+            let what = demand.map(|demand| demand.text.clone()).unwrap_or_default();
+            format!(
+                "Its controller would still make Pods for these nodes, and they would wait for ever. {}. ",
+                to_its_template(subject, &what)
+            )
+        } else {
+            String::new()
         };
-        let why = why.unwrap_or_default();
-        let sentence =
-            format!("{text}{why}. {planned}If it must run there, exempt its namespace or widen what it may use");
+        let (why, way_out) = (why.unwrap_or_default(), self.way_out_of_leaving(namespace));
+        let sentence = format!("{text}{why}. {planned}{way_out}");
         let (setting, demanded) = (demand.and_then(|it| it.path.clone()), demand.map(|it| it.text.clone()));
         (Sentence::Does(sentence), Cause { setting, demanded, ..cause })
     }
 
-    fn waits(&self, namespace: &str, why: &Unschedulable) -> (Sentence, Cause) {
+    /// Returns what to do for a DaemonSet that leaves nodes. The fence of a tenant is never lifted for it.
+    fn way_out_of_leaving(&self, namespace: &str) -> String {
+        match self.round.rules(namespace).held().next() {
+            Some(at) if at.entry.namespace_selector.is_none() && at.entry.name.is_some() => format!(
+                "If it must run there, put an entry for {namespace} above {}, with a podSelector for its Pods and without \
+                 rules: these may then use every node",
+                self.entry(at)
+            ),
+            _ => "If it may leave them, pass --accept LeavesNodes; if it serves all nodes, move it to a namespace without a \
+                  fence"
+                .to_owned(),
+        }
+    }
+
+    /// Returns whether it is a DaemonSet whose template the policy does not change.
+    fn keeps_its_template(&self, subject: &Subject<'_>) -> bool {
+        let settings = self.round.rules(&subject.namespace).placement().map(|matched| matched.settings);
+        let is_ignored =
+            settings.is_some_and(|it| matches!(it.on_daemon_sets, OnDaemonSets::Ignore | OnDaemonSets::Warn));
+        subject.kind() == "DaemonSet" && (subject.owner.is_some() || is_ignored)
+    }
+
+    /// Returns whether a value of a label may be another tenant's: the setting takes its values from references, or another
+    /// namespace requires it.
+    fn is_of_a_tenant(&self, namespace: &str, demand: Option<&Demand>, value: &str) -> bool {
+        let entry = demand.and_then(|it| self.round.rules(namespace).demanding(it.path.as_deref()?, &it.text));
+        let refers = entry.is_some_and(|at| at.entry.references().next().is_some());
+        let others = self.round.namespaces.iter().filter(|(name, _)| **name != namespace);
+        let mut demands = others.flat_map(|(_, rules)| rules.demands());
+        refers || demands.any(|demand| demand.requirements().iter().any(|own| own == value))
+    }
+
+    fn waits(&self, subject: &Subject<'_>, why: &Unschedulable) -> (Sentence, Cause) {
+        let namespace = subject.namespace.as_str();
         let demand = self.round.rules(namespace).demands().find(|demand| why.is_demanded_by(demand));
         let source = demand.map(|demand| self.source(namespace, demand));
         let cause = Cause::new(CauseKind::NoSuchLabel, demand.and_then(|demand| demand.path.clone()));
         let (text, cause) = match why {
-            Unschedulable::Taints { taints, nodes, for_a_time } => self.tainted(namespace, taints, nodes, *for_a_time),
+            Unschedulable::Taints { taints, nodes, for_a_time } => self.tainted(subject, taints, nodes, *for_a_time),
             Unschedulable::Label { key, needs, similar, .. } => {
                 let by = source.map(|source| format!(", which {source} demands")).unwrap_or_default();
-                let similar = similar.as_ref().map(|similar| format!("; did you mean {similar}?")).unwrap_or_default();
-                let text = format!("{why}{by}{similar}. Correct the selector, or label nodes");
+                let similar = similar.as_ref().filter(|similar| !self.is_of_a_tenant(namespace, demand, similar));
+                let similar = similar.map_or_else(|| ".".to_owned(), |similar| format!("; did you mean {similar}?"));
+                let text = format!("{why}{by}{similar} Correct the selector, or label nodes");
                 (text, Cause { label: Some(key.clone()), demanded: Some(needs.clone()), ..cause })
             }
             Unschedulable::Together { demanded, asked, key, is_named } => {
@@ -206,16 +262,19 @@ impl<'p> Advisor<'p> {
                 let (label, demanded, asked) = (Some(key.clone()), joined(demanded), joined(asked));
                 (format!("{why}{by}. {way_out}"), Cause { kind, label, demanded, asked, ..cause })
             }
-            Unschedulable::Nothing => (format!("{why}. Correct it"), cause),
+            _ => without_room(why, source, cause),
         };
         (Sentence::Is(format!("left without a node: {text}")), cause)
     }
 
-    fn tainted(&self, namespace: &str, taints: &[Taint], nodes: &[String], for_a_time: bool) -> (String, Cause) {
+    fn tainted(&self, subject: &Subject<'_>, taints: &[Taint], nodes: &[String], for_a_time: bool) -> (String, Cause) {
         let remedy = match for_a_time {
+            _ if self.keeps_its_template(subject) => {
+                Remedy::new(taints, to_its_template(subject, "the toleration"), None)
+            }
             true => Remedy::new(taints, "Tolerate it without tolerationSeconds".to_owned(), None),
             false if taints.iter().any(is_control_plane) => Remedy::new(taints, NOT_FOR_WORKLOADS.to_owned(), None),
-            false => self.remedy(namespace, taints),
+            false => self.remedy(&subject.namespace, taints),
         };
         let evicted = if for_a_time { ", which they tolerate for some seconds only, and are evicted then" } else { "" };
         // The other tenants of the entry have other nodes.
@@ -288,6 +347,38 @@ impl<'p> Advisor<'p> {
     }
 }
 
+/// Returns what to do where the nodes that match have no room; `source` requires what they match.
+fn without_room(why: &Unschedulable, source: Option<String>, cause: Cause) -> (String, Cause) {
+    let (cause, way_out) = match why {
+        Unschedulable::TooSmall(_) => (
+            Cause { kind: CauseKind::Room, ..cause },
+            "Widen what it may use, add a node that is large enough, or request less",
+        ),
+        Unschedulable::Volume { .. } => {
+            (Cause { kind: CauseKind::Volume, ..cause }, "Widen what it may use, or move its data first")
+        }
+        Unschedulable::Crowd(crowd) => (
+            Cause { kind: CauseKind::Room, label: Some(crowd.topology_key.clone()), ..cause },
+            "Widen what it may use, lower its replicas, or prefer the anti-affinity",
+        ),
+        Unschedulable::NotNow(taints) => (
+            Cause { kind: CauseKind::Room, taint: taints.first().map(ToString::to_string), ..cause },
+            "Uncordon or repair one of them before its Pods are created again",
+        ),
+        _ => return (format!("{why}. Correct it"), cause),
+    };
+    let by = source.map(|source| format!("; {source} requires what they match")).unwrap_or_default();
+    (format!("{why}{by}. {way_out}"), cause)
+}
+
+/// Returns how a DaemonSet whose template is not changed gets something into it.
+fn to_its_template(subject: &Subject<'_>, what: &str) -> String {
+    match &subject.owner {
+        Some(owner) => format!("Add {what} to the settings of {owner}, which writes its template"),
+        None => format!("Add {what} to its template, or set placement.onDaemonSets to Inject"),
+    }
+}
+
 /// Whether an entry is for one namespace, or for some of those that another is for; or enforces for some namespaces what
 /// the other only warns of: so tenants are brought in.
 fn is_exception(entry: &NamespaceEntry, other: &NamespaceEntry) -> bool {
@@ -299,7 +390,7 @@ fn is_exception(entry: &NamespaceEntry, other: &NamespaceEntry) -> bool {
     entry.name.as_deref().is_some_and(|name| !name.ends_with('*')) || covers(other, entry) || is_enforced_copy()
 }
 
-fn unbound(Refusal { message, cause, .. }: &Refusal, judged: &Judged) -> (Sentence, Cause) {
+fn unbound(Refusal { message, cause, .. }: &Refusal, judged: &Finding) -> (Sentence, Cause) {
     let cause = cause.clone().map_or_else(|| Cause::new(CauseKind::Metadata, None), Cause::from);
     let refused = match (judged.forecast.outcome, judged.nodes.as_slice()) {
         (Outcome::CannotTell, []) => {

@@ -1,31 +1,30 @@
 //! A preview from its input: everything is created in front of the policy, its outcome is found, and of all outcomes
 //! together the document is made.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use anyhow::Result;
+use node_placement_policy::resource::Resource;
 
 use super::{
     advice::{Advice, AdviceList, AffectedObject},
     advisor::Advisor,
-    binding::RequiredMetadata,
     document::{Namespace, OutcomeEntry, Pool, Preview, Workload},
     fences::{NothingFenced, Opening, Warnings, advise_on_openings, nothing_fenced, openings, usable_pools},
-    judging::Judging,
-    outcome::{Accepted, JudgedSubject, Outcome},
+    finding::JudgedSubject,
+    judge::Judge,
+    outcome::{Accepted, Outcome},
     platform::advise_on_exemptions,
-    pod_shape::PodShapes,
     restart::{Budgets, Restart},
-    round::Round,
+    rulebook::Rulebook,
     subject::Subjects,
     tenants::merged,
     verdict::{Circumstances, Difference, Verdict},
     who_may_run_where::{Row, advise_on_taints, rows, selected_labels},
 };
 use crate::{
-    cluster::Cluster,
+    cluster::{Cluster, Gap, Kind},
     engine::policy::Policy,
-    gap::Gap,
     input::{
         kubectl::{Listed, NODE_POOLS},
         manifests::Identity,
@@ -33,7 +32,11 @@ use crate::{
         settings_file::SettingsFile,
     },
     lists::{listed, shortened},
-    places::node_map::{Machines, NodeMap, NodeTraits},
+    places::{
+        node_map::{Machines, NodeMap, NodeTraits},
+        volumes::Volumes,
+    },
+    verdict::{Scheduler, World},
     webhook::policy_spec::PolicySpec,
     words::left_out,
 };
@@ -79,51 +82,48 @@ impl PreviewInput<'_> {
     /// An object is none of its kind, or the policy failed to answer.
     pub fn preview(&self, progress: impl Fn(usize, usize)) -> Result<Preview> {
         let cluster = &self.cluster.manifests;
-        let typed = Cluster::new(cluster.clone(), BTreeMap::new())?;
-        let subjects = Subjects::new(&typed);
+        let typed = Cluster::new(cluster.clone())?;
+        let volumes = Volumes::new(typed.volumes.values(), typed.claims.values());
+        let (subjects, world) = (Subjects::new(&typed, &volumes), World::new(cluster));
         let accepted: Vec<Outcome> = self.accepted.iter().filter_map(|accepted| accepted.outcome()).collect();
-        let new_round = |files| Round::new(self.policy, files, cluster, &subjects.namespaces);
+        let rulebook = |files| Rulebook::new(self.policy, files, cluster, &subjects.namespaces);
         let deployed = enforcing(&typed.deployed);
-        let round = new_round(self.files)?;
+        let now = rulebook(self.files)?;
         // What the deployed policy lets Pods use can be taken away, too.
         let old = match self.old {
-            Some(old) => Some(new_round(old)?),
+            Some(old) => Some(rulebook(old)?),
             None if deployed.is_empty() => None,
-            None => new_round(&deployed).ok(),
+            None => rulebook(&deployed).ok(),
         };
-        let (mut created, mut shapes) = (vec![], PodShapes::default());
+        let (old, compares) = (old.as_ref(), self.old.is_some());
+        let judge = Judge { cluster: &typed, world: &world, now: &now, old, compares, accepted: &accepted };
+        let mut candidates = vec![];
         for (done, subject) in subjects.all.iter().enumerate() {
             progress(done, subjects.all.len());
-            let old = old.as_ref().map(|old| old.create(subject, &mut shapes)).transpose()?;
-            created.push((subject, round.create(subject, &mut shapes)?, old));
+            candidates.push(judge.create(subject)?);
         }
-        let rounds: Vec<&Round<'_>> = [Some(&round), old.as_ref()].into_iter().flatten().collect();
-        let labels: BTreeSet<String> = rounds.iter().flat_map(|round| selected_labels(round)).collect();
-        let required = RequiredMetadata::new(rounds.iter().flat_map(|round| round.files));
-        let mut traits = required.traits();
-        traits.labels.extend(labels.iter().cloned());
-        let all_pools = NodeMap::new(Machines::read(cluster)?, traits, shapes.needs())?;
-        let judging = Judging::new(&all_pools, &round);
-        let judging_old = old.as_ref().map(|old| Judging::new(&all_pools, old));
+        let rulebooks = || [Some(&now), old].into_iter().flatten();
+        let deployments: Vec<_> = rulebooks().map(|rulebook| &rulebook.deployment).collect();
+        let labels: BTreeSet<String> = rulebooks().flat_map(selected_labels).collect();
+        let needs = world.all_needs();
+        let scheduler = Scheduler::new(cluster, labels.clone(), &deployments, needs.iter().map(|needs| &**needs))?;
         let mut judged = vec![];
-        for (subject, creation, old_creation) in &created {
-            let old = judging_old.as_ref().zip(old_creation.as_ref());
-            let compared = old.filter(|_| self.old.is_some());
-            let was = compared.map(|(old, creation)| old.judge(subject, creation, None, &accepted)).transpose()?;
-            let now = judging.judge(subject, creation, old, &accepted)?;
-            judged.push(JudgedSubject { subject, creation, judged: now, was });
+        for candidate in &candidates {
+            judged.extend(judge.judge(candidate, &scheduler)?);
         }
         let pools_of = |labels| NodeMap::new(Machines::read(cluster)?, NodeTraits { labels, each_node: false }, []);
-        let pools = pools_of(selected_labels(&round))?;
+        let pools = pools_of(selected_labels(&now))?;
         let openings = match self.old {
             Some(old) => Some(self.openings(old, &subjects.namespaces, &pools_of(labels)?)?),
             None => None,
         };
-        let unfenced = nothing_fenced(&round, &subjects.namespaces, &pools)?;
-        let rows = rows(&round, &pools, &judged);
-        let (subjects, round, judged, pools) = (&subjects, &round, judged.as_slice(), &pools);
-        let accepted = &accepted;
-        Ok(Assessment { input: self, accepted, subjects, round, judged, pools, rows, openings, unfenced }.preview())
+        let unfenced = nothing_fenced(&now, &subjects.namespaces, &pools)?;
+        let rows = rows(&now, &pools, &judged);
+        let (subjects, round, judged, pools) = (&subjects, &now, judged.as_slice(), &pools);
+        let (typed, accepted) = (&typed, &accepted);
+        let assessment =
+            Assessment { input: self, typed, accepted, subjects, round, judged, pools, rows, openings, unfenced };
+        Ok(assessment.preview())
     }
 
     /// Returns the namespaces that may use more nodes than with the old settings.
@@ -142,9 +142,10 @@ fn enforcing(deployed: &[SettingsFile]) -> Vec<SettingsFile> {
 /// All that a preview reports.
 struct Assessment<'a> {
     input: &'a PreviewInput<'a>,
+    typed: &'a Cluster,
     accepted: &'a [Outcome],
     subjects: &'a Subjects<'a>,
-    round: &'a Round<'a>,
+    round: &'a Rulebook<'a>,
     judged: &'a [JudgedSubject<'a>],
     /// By the labels that the settings name.
     pools: &'a NodeMap,
@@ -175,8 +176,15 @@ impl Assessment<'_> {
     }
 
     fn restarts(&self) -> Vec<Restart> {
-        let budgets = Budgets::new(self.input.cluster);
-        self.judged.iter().filter_map(|it| Restart::new(it, &budgets)).collect()
+        let budgets = Budgets::new(self.input.cluster, self.typed);
+        let mut restarts: Vec<Restart> = vec![];
+        for restart in self.judged.iter().filter_map(|it| Restart::new(it, &budgets)) {
+            // A workload is restarted once, whichever of its Pods are the reason.
+            if !restarts.iter().any(|known| known.is_of_same(&restart)) {
+                restarts.push(restart);
+            }
+        }
+        restarts
     }
 
     fn verdict(&self, gaps: &[Gap], can_restart: bool) -> Verdict {
@@ -187,7 +195,7 @@ impl Assessment<'_> {
                 unjudged: self.subjects.unknown.len(),
                 can_restart,
             };
-            let forecasts = self.judged.iter().map(|it| (it.subject.kind(), it.judged.forecast));
+            let forecasts = self.judged.iter().map(|it| (it.subject.kind(), it.forecast()));
             return Verdict::new(forecasts, &circumstances, self.accepted);
         };
         let mut worse = vec![];
@@ -207,7 +215,7 @@ impl Assessment<'_> {
 
     /// Returns what was wrong with the old settings, and still is.
     fn still_wrong(&self) -> Vec<String> {
-        let same = self.judged.iter().filter(|it| !it.differs(self.accepted) && it.judged.forecast.is_real_trouble());
+        let same = self.judged.iter().filter(|it| !it.differs(self.accepted) && it.forecast().is_real_trouble());
         same.map(|it| AffectedObject::new(it.subject, None).to_string()).collect()
     }
 
@@ -223,10 +231,10 @@ impl Assessment<'_> {
         unlisted.sort_by(|one, other| one.resource.cmp(&other.resource));
         if let Some(first) = unlisted.first() {
             let kinds = listed(&unlisted.iter().map(|it| it.resource.clone()).collect::<Vec<_>>());
-            gaps.insert(0, Gap::Kind { kinds, reason: Some(first.reason.clone()) });
+            gaps.insert(0, Gap::Withheld(kinds, first.reason.clone()));
         }
         if cluster.manifests.namespaces().next().is_none() && gaps.is_empty() {
-            gaps.push(Gap::Kind { kinds: "Namespaces".to_owned(), reason: None });
+            gaps.push(Gap::None(Kind::Of(Resource::Namespace)));
         }
         gaps
     }
@@ -235,7 +243,7 @@ impl Assessment<'_> {
     fn advice(&self, gaps: &[Gap]) -> Vec<Advice> {
         let (advisor, mut to_do) = (Advisor { round: self.round }, AdviceList::default());
         for it in self.judged.iter().filter(|it| it.differs(self.accepted)) {
-            advisor.advise(it.subject, &it.judged, &mut to_do);
+            advisor.advise(it, &mut to_do);
         }
         if let Some(openings) = &self.openings {
             advise_on_openings(openings, &mut to_do);
@@ -264,7 +272,7 @@ impl Assessment<'_> {
         if !has_node_pools && lists(NODE_POOLS) {
             remarks.push("No NodePools found: assuming that Karpenter is not installed.".to_owned());
         }
-        if self.judged.iter().all(|it| it.subject.manifest.is_none()) && unreadable.is_empty() {
+        if self.judged.iter().all(|it| it.subject.is_plain()) && unreadable.is_empty() {
             remarks.push("No workloads and no Pods found: only new Pods that request nothing are judged.".to_owned());
         }
         let stranded: Vec<String> = self.judged.iter().filter_map(stranded).collect();
@@ -293,39 +301,43 @@ impl Assessment<'_> {
     }
 }
 
-fn finding(JudgedSubject { judged, was, .. }: &JudgedSubject<'_>) -> OutcomeEntry {
-    OutcomeEntry { forecast: judged.forecast, reason: judged.reason(), was: was.as_ref().map(|was| was.forecast) }
+fn entry(it: &JudgedSubject<'_>) -> OutcomeEntry {
+    let was = it.was.as_ref().map(|was| was.worst.forecast);
+    let reasons: Vec<String> = it.findings.worst.reason().into_iter().chain(it.others.clone()).collect();
+    OutcomeEntry { forecast: it.forecast(), reason: (!reasons.is_empty()).then(|| reasons.join("; ")), was }
 }
 
 fn workload(it: &JudgedSubject<'_>) -> Option<Workload> {
-    let JudgedSubject { subject, judged, .. } = it;
-    subject.manifest.map(|_| Workload {
+    let JudgedSubject { subject, findings, .. } = it;
+    (!subject.is_plain()).then(|| Workload {
         kind: subject.kind().to_owned(),
         namespace: subject.namespace.clone(),
         name: subject.name().to_owned(),
-        finding: finding(it),
-        nodes: judged.nodes.clone(),
-        pods: judged.pods,
+        finding: entry(it),
+        nodes: findings.worst.nodes.clone(),
+        pods: findings.worst.pods,
         owner: subject.owner.clone(),
     })
 }
 
 fn namespace(it: &JudgedSubject<'_>) -> Option<Namespace> {
     let name = it.subject.namespace.clone();
-    it.subject.manifest.is_none().then(|| Namespace { name, finding: finding(it) })
+    it.subject.is_plain().then(|| Namespace { name, finding: entry(it) })
 }
 
 /// `Deployment web in blue (node-1 and node-2)`: what runs where nothing would take it again.
-fn stranded(JudgedSubject { subject, judged, .. }: &JudgedSubject<'_>) -> Option<String> {
-    let is_stranded = judged.forecast.outcome == Outcome::Changed && !judged.stranded.is_empty();
-    let nodes = listed(&judged.stranded);
+fn stranded(JudgedSubject { subject, findings, .. }: &JudgedSubject<'_>) -> Option<String> {
+    let stranded = &findings.worst.stranded;
+    let is_quiet = matches!(findings.worst.forecast.outcome, Outcome::Changed | Outcome::Unchanged);
+    let is_stranded = is_quiet && !stranded.is_empty();
+    let nodes = listed(stranded);
     is_stranded.then(|| format!("{} {} in {} ({nodes})", subject.kind(), subject.name(), subject.namespace))
 }
 
 /// A gap, as the verdict names it: why something could not be listed stands with the advice.
 fn in_verdict(gap: &Gap) -> String {
     match gap {
-        Gap::Kind { kinds, reason: Some(_) } => format!("{kinds} could not be listed"),
+        Gap::Withheld(kinds, _) => format!("{kinds} could not be listed"),
         _ => gap.to_string(),
     }
 }

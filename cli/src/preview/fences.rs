@@ -20,7 +20,7 @@ use serde_json::Value;
 use super::{
     advice::{Advice, AdviceList, Cause, CauseKind, Sentence, capital, names},
     outcome::{Forecast, Outcome},
-    round::Round,
+    rulebook::Rulebook,
 };
 use crate::{
     demands::{DemandKind, Demands, labels_and_annotations},
@@ -222,7 +222,7 @@ impl NothingFenced<'_> {
 /// # Errors
 /// The settings have a mistake.
 pub fn nothing_fenced<'s>(
-    round: &Round<'s>,
+    round: &Rulebook<'s>,
     namespaces: &BTreeSet<String>,
     pools: &NodeMap,
 ) -> Result<Option<NothingFenced<'s>>> {

@@ -1,26 +1,28 @@
 //! What the policy would do to a cluster.
 //!
-//! [`assessment`] makes the document ([`document`]) of what is judged ([`subject`]): each is created with the settings
-//! ([`round`], with [`namespace_rules`]), the pools that take its Pods are looked up ([`pod_shape`], [`binding`]), and both
-//! give its outcome ([`judging`], [`outcome`], [`unschedulable`]). [`fences`] compares which nodes namespaces may use. [`advisor`] says what to do about it, with
-//! [`remedy`]; [`advice`] brings that together.
+//! [`assessment`] makes the document ([`document`]) of what is judged ([`subject`]): each is created in every scenario
+//! ([`judge`], with the settings of a [`rulebook`]), and [`compare`] is the table of its outcomes ([`outcome`], [`finding`],
+//! [`unschedulable`], [`ties`]); [`others`] finds what something else adds. [`fences`] compares which nodes namespaces may
+//! use. [`advisor`] says what to do about it, with [`remedy`]; [`advice`] brings that together.
 
 mod advice;
 mod advisor;
 mod assessment;
-mod binding;
+mod compare;
 mod document;
 mod fences;
-mod judging;
+mod finding;
+mod judge;
 mod namespace_rules;
+mod others;
 mod outcome;
 mod platform;
-mod pod_shape;
 mod remedy;
 mod restart;
-mod round;
+mod rulebook;
 mod subject;
 mod tenants;
+mod ties;
 mod unschedulable;
 mod verdict;
 mod who_may_run_where;
@@ -32,7 +34,6 @@ pub use self::{
     fences::Opening,
     outcome::{Accepted, Forecast, Outcome},
     restart::Restart,
-    subject::is_left_out,
     tenants::merged,
     verdict::{Circumstances, Verdict},
     who_may_run_where::{Answer, Cell, Row},

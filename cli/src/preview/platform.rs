@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{
     advice::{AdviceList, Cause, CauseKind, Sentence},
     outcome::{Forecast, Outcome},
-    round::Round,
+    rulebook::Rulebook,
 };
 use crate::{
     input::{
@@ -79,7 +79,7 @@ fn is_network(spec: &Value) -> bool {
 
 /// Adds the namespaces of what the cluster needs to run Pods, if a policy that stops requests while it is out of reach
 /// covers them.
-pub fn advise_on_exemptions(round: &Round<'_>, cluster: &Manifests, to_do: &mut AdviceList) {
+pub fn advise_on_exemptions(round: &Rulebook<'_>, cluster: &Manifests, to_do: &mut AdviceList) {
     let mut needed: BTreeMap<String, Role> = BTreeMap::new();
     for manifest in cluster.objects() {
         let kind = manifest.identity.kind.as_str();

@@ -61,21 +61,7 @@ pub fn remedy(placement: &MatchedEntry<'_>, entry: &str, taints: &[Taint]) -> Re
         return remedy(text, Some("forbiddenTolerations"));
     }
     if rules.defaults.as_ref().is_some_and(is_annotation) {
-        let (annotations, lists): (Vec<_>, Vec<_>) = rules.allowed.iter().partition(|list| is_annotation(list));
-        let is_refused = !lists.iter().all(|list| covers_all(&list.tolerations, &wanted));
-        let mut text = format!(
-            "If these Pods may run there, add {} to the annotation {DEFAULTS_ANNOTATION} of Namespace {}, which \
-             replaces defaultTolerations",
-            as_text(&wanted),
-            placement.namespace
-        );
-        // What an annotation adds is validated.
-        if is_refused {
-            text += &format!(", and to the allowedTolerations of {entry}");
-        }
-        if !annotations.is_empty() {
-            text += &format!(", and to its annotation {WHITELIST_ANNOTATION}");
-        }
+        let (text, is_refused) = to_the_annotation(placement, entry, &rules, &wanted);
         return remedy(text, is_refused.then_some("allowedTolerations"));
     }
     let field = Some("defaultTolerations");
@@ -96,6 +82,31 @@ pub fn remedy(placement: &MatchedEntry<'_>, entry: &str, taints: &[Taint]) -> Re
             remedy(text, field)
         }
     }
+}
+
+/// Returns how to add tolerations to the annotation that replaces those of the entry, and whether the entry must allow them
+/// first: what an annotation adds is validated.
+fn to_the_annotation(
+    placement: &MatchedEntry<'_>,
+    entry: &str,
+    rules: &TolerationRules<'_>,
+    wanted: &[Toleration],
+) -> (String, bool) {
+    let (annotations, lists): (Vec<_>, Vec<_>) = rules.allowed.iter().partition(|list| is_annotation(list));
+    let is_refused = !lists.iter().all(|list| covers_all(&list.tolerations, wanted));
+    let mut text = format!(
+        "If these Pods may run there, add {} to the annotation {DEFAULTS_ANNOTATION} of Namespace {}, which replaces \
+         defaultTolerations",
+        as_text(wanted),
+        placement.namespace
+    );
+    if is_refused {
+        text += &format!(", and to the allowedTolerations of {entry}");
+    }
+    if !annotations.is_empty() {
+        text += &format!(", and to its annotation {WHITELIST_ANNOTATION}");
+    }
+    (text, is_refused)
 }
 
 /// How to add tolerations to those of the entry.

@@ -6,41 +6,48 @@ use std::{
     fmt,
 };
 
-use node_placement_policy::resource::Resource;
-use serde_json::Value;
-
+use super::ties::Ties;
 use crate::{
-    cluster::{self, Cluster, Finished, Kind, LocatedGap, Owner, Pod, Problem, Unjudged, Workload},
-    gap::Gap,
-    input::{
-        json::{list_of, text},
-        manifests::{Identity, Manifest},
-    },
-    lists::{listed, shortened},
-    webhook::{controllers::controller_reference, pods},
+    cluster::{Cluster, Finished, Gap, LocatedGap, Owner, Pod, Problem, Template, Unjudged, Workload},
+    input::manifests::{Identity, Manifest},
+    places::volumes::Volumes,
 };
 
-/// At most this many names of objects with the same problem are listed.
-const NAMED: usize = 2;
+/// What a subject is.
+#[derive(Clone, Copy)]
+pub enum What<'c> {
+    /// A workload.
+    Workload(&'c Workload),
+    /// A ReplicaSet or Job of a workload, which makes Pods from an older template.
+    Revision(&'c Template),
+    /// A Pod without a workload.
+    Pod(&'c Pod),
+    /// A Pod of a workload, which waits for a node. It is not created again.
+    Standing(&'c Pod, &'c Workload),
+    /// The plain Pod of a namespace.
+    Plain,
+}
 
-/// A workload; a Pod without one; or the plain Pod of a namespace, which asks for nothing.
+/// A workload; a Pod; or the plain Pod of a namespace, which asks for nothing.
 pub struct Subject<'c> {
-    /// Where it is in the cluster; nothing, for a plain Pod.
-    pub manifest: Option<&'c Manifest>,
+    /// What it is.
+    pub what: What<'c>,
     /// Its namespace.
     pub namespace: String,
-    /// The kind and name of an owner that is not judged itself.
+    /// The kind and name of an owner that is not judged itself; of a Pod that waits, of its workload.
     pub owner: Option<String>,
     /// The node of each of its Pods that runs.
     pub nodes: Vec<String>,
-    /// Whether one of its Pods is there, and waits for a node.
-    pub waits: bool,
     /// Whether it says that it has more Pods than the cluster as given has.
     pub lacks_pods: bool,
     /// What is not known of the template that some of its Pods are still made from, if they are.
     pub older_template: Option<Gap>,
     /// Its ReplicaSets or Jobs that make other Pods than itself: from an older template.
     pub parts: Vec<Self>,
+    /// Its Pods that wait for a node.
+    pub standing: Vec<Self>,
+    /// What its Pods need of nodes together, or by their volumes.
+    pub ties: Ties<'c>,
 }
 
 /// All that is judged of a cluster.
@@ -56,59 +63,91 @@ pub struct Subjects<'c> {
 }
 
 impl<'c> Subject<'c> {
-    /// Makes a subject of a manifest; or the plain Pod of a namespace.
-    pub fn new(manifest: Option<&'c Manifest>, namespace: &str) -> Self {
-        let (namespace, nodes, parts) = (namespace.to_owned(), vec![], vec![]);
-        Self { manifest, namespace, owner: None, nodes, waits: false, lacks_pods: false, older_template: None, parts }
+    fn new(what: What<'c>, namespace: &str) -> Self {
+        Self {
+            what,
+            namespace: namespace.to_owned(),
+            owner: None,
+            nodes: vec![],
+            lacks_pods: false,
+            older_template: None,
+            parts: vec![],
+            standing: vec![],
+            ties: Ties::default(),
+        }
     }
 
-    fn of_pod(pod: &'c Pod, cluster: &Cluster) -> Self {
+    fn of_pod(pod: &'c Pod, cluster: &Cluster, volumes: &'c Volumes) -> Self {
         let owner = shown_owner(pod.owner.as_ref(), pod.finished.as_ref());
-        Self { owner, ..Self::new(Some(&pod.json), pod.namespace()) }.with_pods([pod], cluster)
+        let ties = Ties::of_pod(pod, volumes);
+        Self { owner, ties, nodes: nodes([pod], cluster), ..Self::new(What::Pod(pod), pod.namespace()) }
     }
 
-    fn of_workload(workload: &'c Workload, cluster: &Cluster) -> Self {
+    fn of_workload(workload: &'c Workload, cluster: &Cluster, volumes: &'c Volumes) -> Self {
         let namespace = workload.namespace();
-        let owner = shown_owner(workload.owner.as_ref(), workload.finished.as_ref());
-        let subject = Self { owner, lacks_pods: workload.lacks_pods, ..Self::new(Some(&workload.json), namespace) };
-        let mut subject = subject.with_pods(workload.all_pods(), cluster);
+        let mut subject = Self::new(What::Workload(workload), namespace);
+        subject.owner = shown_owner(workload.owner.as_ref(), workload.finished.as_ref());
+        subject.lacks_pods = workload.lacks_pods;
+        subject.nodes = nodes(workload.all_pods(), cluster);
+        subject.ties = Ties::of_workload(workload, cluster, volumes);
+        for pod in workload.all_pods().filter(|pod| pod.is_standing()) {
+            let owner = Some(format!("{} {}", workload.json.identity.kind, workload.name()));
+            subject.standing.push(Self { owner, ..Self::new(What::Standing(pod, workload), namespace) });
+        }
         for revision in &workload.revisions {
             match &revision.template {
                 Ok(template) => {
+                    let mut part = Self::new(What::Revision(template), namespace);
                     // The Pods that are lacking may belong to any of them.
-                    let part = Self { lacks_pods: workload.lacks_pods, ..Self::new(Some(&template.json), namespace) };
-                    subject.parts.push(part.with_pods(&revision.pods, cluster));
+                    part.lacks_pods = workload.lacks_pods;
+                    part.nodes = nodes(&revision.pods, cluster);
+                    subject.parts.push(part);
                 }
-                Err(gap) => subject.older_template = Some(Gap::Unreadable(gap.to_string())),
+                Err(gap) => subject.older_template = Some(gap.clone()),
             }
         }
         subject
     }
 
-    fn with_pods<'p>(mut self, pods: impl IntoIterator<Item = &'p Pod>, cluster: &Cluster) -> Self {
-        for pod in pods.into_iter().filter(|pod| pod.finished.is_none()) {
-            self.waits |= pod.is_standing();
-            let node = pod.node.as_ref().filter(|node| !cluster.is_gone(node));
-            self.nodes.extend(node.map(ToString::to_string));
+    /// Returns where it is in the cluster; nothing, for a plain Pod.
+    pub fn manifest(&self) -> Option<&'c Manifest> {
+        match self.what {
+            What::Workload(workload) => Some(&workload.json),
+            What::Revision(template) => Some(&template.json),
+            What::Pod(pod) | What::Standing(pod, _) => Some(&pod.json),
+            What::Plain => None,
         }
-        self.nodes.sort();
-        self
+    }
+
+    /// Returns whether it is the plain Pod of a namespace.
+    pub const fn is_plain(&self) -> bool {
+        matches!(self.what, What::Plain)
+    }
+
+    /// Returns whether it is a Pod that waits for a node.
+    pub const fn is_standing(&self) -> bool {
+        matches!(self.what, What::Pod(pod) | What::Standing(pod, _) if pod.is_standing())
+    }
+
+    /// Returns whether it is a Pod with scheduling gates.
+    pub const fn is_gated(&self) -> bool {
+        matches!(self.what, What::Pod(pod) | What::Standing(pod, _) if pod.is_gated)
     }
 
     /// Returns its kind; empty for a plain Pod.
     pub fn kind(&self) -> &str {
-        self.manifest.map(|manifest| manifest.identity.kind.as_str()).unwrap_or_default()
+        self.manifest().map(|manifest| manifest.identity.kind.as_str()).unwrap_or_default()
     }
 
     /// Returns its name; empty for a plain Pod.
     pub fn name(&self) -> &str {
-        self.manifest.map(|manifest| manifest.identity.name.as_str()).unwrap_or_default()
+        self.manifest().map(|manifest| manifest.identity.name.as_str()).unwrap_or_default()
     }
 }
 
 impl fmt::Display for Subject<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.manifest {
+        match self.manifest() {
             Some(manifest) => manifest.identity.fmt(f),
             None => write!(f, "a new Pod in {}", self.namespace),
         }
@@ -117,12 +156,12 @@ impl fmt::Display for Subject<'_> {
 
 impl<'c> Subjects<'c> {
     /// Returns what is judged of a cluster. In whatever order it is listed, the order is the same.
-    pub fn new(cluster: &'c Cluster) -> Self {
-        let workloads = cluster.workloads.iter().map(|workload| Subject::of_workload(workload, cluster));
-        let pods = cluster.pods.iter().map(|pod| Subject::of_pod(pod, cluster));
+    pub fn new(cluster: &'c Cluster, volumes: &'c Volumes) -> Self {
+        let workloads = cluster.workloads.iter().map(|workload| Subject::of_workload(workload, cluster, volumes));
+        let pods = cluster.pods.iter().map(|pod| Subject::of_pod(pod, cluster, volumes));
         let mut all: Vec<Subject<'_>> = workloads.chain(pods).collect();
         all.sort_by_cached_key(|it| (it.namespace.clone(), it.kind().to_owned(), it.name().to_owned()));
-        all.extend(cluster.namespaces.keys().map(|name| Subject::new(None, name)));
+        all.extend(cluster.namespaces.keys().map(|name| Subject::new(What::Plain, name)));
         Self {
             all,
             namespaces: cluster.namespaces.keys().cloned().collect(),
@@ -132,37 +171,29 @@ impl<'c> Subjects<'c> {
     }
 }
 
+/// Returns the node of each Pod that runs, sorted.
+fn nodes<'p>(pods: impl IntoIterator<Item = &'p Pod>, cluster: &Cluster) -> Vec<String> {
+    let running = pods.into_iter().filter(|pod| pod.finished.is_none()).filter_map(|pod| pod.node.as_ref());
+    let mut nodes: Vec<String> = running.filter(|node| !cluster.is_gone(node)).map(ToString::to_string).collect();
+    nodes.sort();
+    nodes
+}
+
 /// Returns what is lacking. Objects of one kind with the same problem are one gap.
 fn lacking(gaps: &[LocatedGap]) -> BTreeSet<(Gap, Option<String>)> {
-    let mut unusable: BTreeMap<(&Option<String>, &str, &Problem), Vec<&Identity>> = BTreeMap::new();
+    let mut unusable: BTreeMap<(&Option<String>, &str, &Problem), Vec<Identity>> = BTreeMap::new();
     let mut lacking = BTreeSet::new();
     for LocatedGap { gap, namespace } in gaps {
-        match gap {
-            cluster::Gap::Unusable(identity, problem) => {
-                unusable.entry((namespace, &identity.kind, problem)).or_default().push(identity);
-            }
-            cluster::Gap::Owners(kind) => {
-                // A Pod is found by the name of its Deployment, too.
-                let is_replica_set = *kind == Kind::Of(Resource::ReplicaSet);
-                let kinds = format!("{kind}s{}", if is_replica_set { " or Deployments" } else { "" });
-                lacking.insert((Gap::Kind { kinds, reason: None }, namespace.clone()));
-            }
-            gap => {
-                lacking.insert((Gap::Unreadable(gap.to_string()), namespace.clone()));
-            }
+        let Gap::Unusable(identities, problem) = gap else {
+            lacking.insert((gap.clone(), namespace.clone()));
+            continue;
+        };
+        for identity in identities {
+            unusable.entry((namespace, &identity.kind, problem)).or_default().push(identity.clone());
         }
     }
-    for ((namespace, kind, problem), identities) in unusable {
-        let text = match identities.as_slice() {
-            [identity] => format!("{identity} {}", problem.of(identity)),
-            identities => {
-                let names: Vec<String> = identities.iter().map(|identity| identity.name.clone()).collect();
-                let names = shortened(&names, NAMED).unwrap_or_else(|| listed(&names));
-                let problem = identities.first().map(|identity| problem.of(identity)).unwrap_or_default();
-                format!("{} {kind}s ({names}): each {problem}", identities.len())
-            }
-        };
-        lacking.insert((Gap::Unreadable(text), namespace.clone()));
+    for ((namespace, _, problem), identities) in unusable {
+        lacking.insert((Gap::Unusable(identities, problem.clone()), namespace.clone()));
     }
     lacking
 }
@@ -188,31 +219,4 @@ fn shown_unjudged(Unjudged { owner, namespace, specs }: &Unjudged) -> String {
     let selectors: Vec<String> = selectors.into_iter().collect();
     let requested = if selectors.is_empty() { String::new() } else { format!(" ({})", selectors.join(", ")) };
     format!("{} {namespace}{}{requested}", owner.kind, owner.name)
-}
-
-/// A ReplicaSet that makes no Pods now, and that a Deployment keeps to roll back. What other owners keep it for is not known.
-fn is_left_behind(object: &Value) -> bool {
-    let is_deployment = |owner: &Value| owner["apiVersion"] == "apps/v1" && owner["kind"] == "Deployment";
-    object["kind"] == "ReplicaSet"
-        && object["spec"]["replicas"] == 0
-        && controller_reference(object).is_some_and(is_deployment)
-}
-
-/// Whether a Pod or a Job has run to its end.
-fn is_finished(object: &Value) -> bool {
-    match text(&object["kind"]) {
-        "Pod" => pods::is_finished(object),
-        "Job" => list_of(&object["status"]["conditions"]).iter().any(|condition| {
-            matches!(text(&condition["type"]), "Complete" | "Failed") && condition["status"] == "True"
-        }),
-        _ => false,
-    }
-}
-
-/// Whether what makes Pods is not looked at: it has ended, goes, or was left behind; and Pods that a kubelet runs by itself.
-pub fn is_left_out(object: &Value) -> bool {
-    is_finished(object)
-        || is_left_behind(object)
-        || object["kind"] == Resource::Pod.kind() && pods::is_mirror(object)
-        || object["metadata"]["deletionTimestamp"].is_string()
 }

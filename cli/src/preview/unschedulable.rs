@@ -6,20 +6,19 @@ use std::{
 };
 
 use node_placement_policy::{
-    selector::{Requirement, Selector, text},
+    selector::{Requirement, text},
     toleration::Taint,
 };
 
-use super::{
-    pod_shape::{PodShape, excluded_from},
-    remedy::is_control_plane,
-};
+use super::remedy::is_control_plane;
 use crate::{
     demands::Demand,
     lists::listed,
     places::{
-        fit::{Exclusion, Obstacle, Spec},
-        node_map::{NodeMap, Pool},
+        fit::{Exclusion, Fit, Obstacle, Spec},
+        node_map::{NodeMap, Place, Pool, largest},
+        requests::Lack,
+        room::Crowd,
     },
 };
 
@@ -60,6 +59,19 @@ pub enum Unschedulable {
         /// Whether it is about the nodes that the Pod names: another one may have all.
         is_named: bool,
     },
+    /// The nodes that match are too small for one Pod alone.
+    TooSmall(Vec<Lack>),
+    /// The nodes that match have taints that pass: those of one of them.
+    NotNow(Vec<Taint>),
+    /// The volume of one of its Pods is reached from none of the nodes that match.
+    Volume {
+        /// The name of the Pod.
+        pod: String,
+        /// The name of the PersistentVolume.
+        volume: String,
+    },
+    /// Its replicas must be apart, and are more than the places for them.
+    Crowd(Crowd),
     /// Its node affinity can match no node.
     Nothing,
 }
@@ -81,17 +93,60 @@ impl fmt::Display for Unschedulable {
                 let (which, together) = if *is_named { (" that it names", "") } else { ("", " together") };
                 write!(f, "no node{which} has {needs}{together}")
             }
+            Self::TooSmall(lacking) => {
+                let lacking: Vec<String> = lacking.iter().map(in_words).collect();
+                write!(f, "none of the nodes that match is large enough: its Pods request {}", listed(&lacking))
+            }
+            Self::NotNow(taints) => {
+                let taints: Vec<String> = taints.iter().map(ToString::to_string).collect();
+                let taints = taints.join(", ");
+                write!(f, "for now, the nodes that match are all cordoned, not ready or draining ({taints})")
+            }
+            Self::Volume { pod, volume } => write!(
+                f,
+                "its Pod {pod} could not start again: none of the nodes that match reaches its PersistentVolume {volume}"
+            ),
+            Self::Crowd(Crowd { topology_key, replicas, values }) => write!(
+                f,
+                "its {replicas} replicas must have different values of {topology_key}, of which the nodes that match have \
+                 {values}"
+            ),
             Self::Nothing => f.write_str("its node affinity matches no node"),
         }
     }
 }
 
+/// Words what is requested of a resource, and what there is.
+fn in_words(Lack { resource, requested, largest }: &Lack) -> String {
+    let name = if resource == "cpu" { "CPU" } else { resource };
+    format!("{requested} {name} (the largest node has {largest})")
+}
+
 impl Unschedulable {
+    /// Returns what the largest nodes have too little of, of those that match and are too small.
+    pub fn too_small(places: &[(Place, Fit)]) -> Self {
+        let lacking = places.iter().filter_map(|(_, fit)| match fit {
+            Fit::TooSmall(lacking) => Some(lacking.clone()),
+            _ => None,
+        });
+        Self::TooSmall(lacking.reduce(largest).unwrap_or_default())
+    }
+
+    /// Returns whether both are about the same volume, or the same label that tells replicas apart.
+    pub fn is_about(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Crowd(own), Self::Crowd(other)) => own.topology_key == other.topology_key,
+            _ => self == other,
+        }
+    }
+
     /// Whether it is about something that is demanded there.
     pub fn is_demanded_by(&self, demand: &Demand) -> bool {
         let demands = |needs: &String| demand.requirements().contains(needs);
         match self {
-            Self::Taints { .. } => !demand.text.is_empty(),
+            Self::Taints { .. } | Self::TooSmall(_) | Self::NotNow(_) | Self::Volume { .. } | Self::Crowd(_) => {
+                !demand.text.is_empty()
+            }
             Self::Label { needs, .. } => demands(needs),
             Self::Together { demanded, .. } => demanded.iter().any(demands),
             Self::Nothing => false,
@@ -99,17 +154,21 @@ impl Unschedulable {
     }
 }
 
-/// Why no node takes a Pod, in a namespace where this is demanded.
-pub fn unschedulable<'d>(map: &NodeMap, pod: &PodShape, demands: impl Iterator<Item = &'d Demand>) -> Unschedulable {
-    let exclusions = map.pools.iter().filter_map(|pool| Some((pool, excluded_from(map, pool, &pod.needs)?)));
-    let exclusions: Vec<(&Pool, Exclusion)> = exclusions.collect();
-    let demanded: Vec<&Requirement> =
-        demands.flat_map(|demand| &demand.selector).flat_map(Selector::requirements).collect();
-    by_taints(&exclusions).unwrap_or_else(|| by_labels(map, &exclusions, &demanded))
+/// Why no node takes a Pod for which these answers were found, in a namespace where this is required.
+pub fn unschedulable(map: &NodeMap, places: &[(Place, Fit)], required: &[Requirement]) -> Unschedulable {
+    let mut exclusions: BTreeMap<usize, (&Pool, &Exclusion)> = BTreeMap::new();
+    // What the NodePool says stands before what its nodes have, and counts.
+    for (place, fit) in places {
+        if let (Fit::No(exclusion), Some(pool)) = (fit, map.pools.get(place.pool())) {
+            exclusions.entry(place.pool()).or_insert((pool, exclusion));
+        }
+    }
+    let exclusions: Vec<(&Pool, &Exclusion)> = exclusions.into_values().collect();
+    by_taints(&exclusions).unwrap_or_else(|| by_labels(map, &exclusions, required))
 }
 
 /// Where nodes match but for their taints: those that are the easiest to tolerate.
-fn by_taints(exclusions: &[(&Pool, Exclusion)]) -> Option<Unschedulable> {
+fn by_taints(exclusions: &[(&Pool, &Exclusion)]) -> Option<Unschedulable> {
     let mut tainted = BTreeMap::new();
     for (pool, exclusion) in exclusions {
         let Obstacle::Taints { taints, for_a_time } = &exclusion.what else { continue };
@@ -134,7 +193,7 @@ struct Needed {
 }
 
 /// Where no node has all labels.
-fn by_labels(map: &NodeMap, exclusions: &[(&Pool, Exclusion)], demanded: &[&Requirement]) -> Unschedulable {
+fn by_labels(map: &NodeMap, exclusions: &[(&Pool, &Exclusion)], demanded: &[Requirement]) -> Unschedulable {
     let mut all: Vec<Needed> = vec![];
     for (_, Exclusion { by, what }) in exclusions {
         let Obstacle::Label(label) = what else { continue };

@@ -1,17 +1,20 @@
 //! Who may run where: namespaces, and pools that people recognize by their labels and taints; and pools that are meant for
 //! one tenant, and that others may use too.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    rc::Rc,
+};
 
 use node_placement_policy::toleration::{NO_SCHEDULE, Taint};
 use serde::Serialize;
 
 use super::{
     advice::{AdviceList, Cause, CauseKind, Sentence, names},
+    finding::{JudgedSubject, Why},
     namespace_rules::NamespaceRules,
-    outcome::{Forecast, Judged, JudgedSubject, Outcome, Why},
-    pod_shape::accepts,
-    round::{Accepted, Created, Round},
+    outcome::{Forecast, Outcome},
+    rulebook::Rulebook,
 };
 use crate::{
     demands::Demand,
@@ -101,13 +104,13 @@ pub struct Cell {
 }
 
 /// The rows of all namespaces among `judged`.
-pub fn rows(round: &Round<'_>, pools: &NodeMap, judged: &[JudgedSubject<'_>]) -> Vec<Row> {
+pub fn rows(round: &Rulebook<'_>, pools: &NodeMap, judged: &[JudgedSubject<'_>]) -> Vec<Row> {
     let mut running: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for JudgedSubject { subject, .. } in judged {
         running.entry(&subject.namespace).or_default().extend(subject.nodes.iter().map(String::as_str));
     }
     let mut namespaces: BTreeMap<Row, Vec<&str>> = BTreeMap::new();
-    for plain_pod in judged.iter().filter(|it| it.subject.manifest.is_none()) {
+    for plain_pod in judged.iter().filter(|it| it.subject.is_plain()) {
         namespaces.entry(Row::new(round, pools, plain_pod)).or_default().push(&plain_pod.subject.namespace);
     }
     let with_pods = |(mut row, namespaces): (Row, Vec<&str>)| {
@@ -119,28 +122,21 @@ pub fn rows(round: &Round<'_>, pools: &NodeMap, judged: &[JudgedSubject<'_>]) ->
     namespaces.into_iter().map(with_pods).collect()
 }
 
-/// What a Pod asks of nodes in the end; nothing, where it is not let in.
-fn constraints(created: &Created) -> Option<&PodNeeds> {
-    match created {
-        Created::Accepted(Accepted { after, .. }) => Some(&after.needs),
-        Created::Unknown(_) | Created::Refused(_) => None,
-    }
-}
-
 impl Row {
     /// What holds for the namespace of a plain Pod.
-    fn new(round: &Round<'_>, pools: &NodeMap, plain_pod: &JudgedSubject<'_>) -> Self {
-        let JudgedSubject { subject, creation, judged: Judged { forecast, why, .. }, .. } = plain_pod;
+    fn new(round: &Rulebook<'_>, pools: &NodeMap, plain_pod: &JudgedSubject<'_>) -> Self {
+        let JudgedSubject { subject, findings, needs, needs_enforced, .. } = plain_pod;
+        let (forecast, why) = (findings.worst.forecast, &findings.worst.why);
         let rules = round.rules(&subject.namespace);
         // Of what is not sent, no rule holds.
         let is_sent = forecast.outcome != Outcome::NotAsked;
         let at = rules.held().next().filter(|_| is_sent);
         let selector = if is_sent { rules.selector() } else { String::new() };
-        let takes = |pool: &Pool, created| constraints(created).is_some_and(|pod| accepts(pools, pool, pod));
-        let enforced = creation.enforced.as_ref().unwrap_or(&creation.real);
+        let takes =
+            |pool: &Pool, needs: &Option<Rc<PodNeeds>>| needs.as_ref().is_some_and(|pod| pools.accepts(pool, pod));
         let answer = |pool| match forecast.outcome {
             Outcome::CannotTell => Answer::Unknown,
-            _ => Answer::new(takes(pool, &creation.real), takes(pool, enforced)),
+            _ => Answer::new(takes(pool, needs), takes(pool, needs_enforced)),
         };
         let written = at.iter().flat_map(|at| at.entry.required_node_selectors());
         Self {
@@ -150,9 +146,9 @@ impl Row {
             selector,
             written_selector: written.map(|(_, text)| text.as_str()).collect::<Vec<_>>().join(","),
             cells: pools.pools.iter().map(|pool| Cell { answer: answer(pool), pods: 0 }).collect(),
-            forecast: *forecast,
+            forecast,
             kept_away: match why {
-                Why::NotAsked(reason) if forecast.outcome == Outcome::NotAsked => Some(reason.clone()),
+                Why::NotAsked(by) if forecast.outcome == Outcome::NotAsked => Some(by.to_string()),
                 _ => None,
             },
             namespaces: vec![],
@@ -207,42 +203,65 @@ struct Untainted {
     nodes: Vec<String>,
     /// Namespaces whose Pods may run there too.
     others: BTreeSet<String>,
-    /// DaemonSets of other namespaces that run there, and do not tolerate every taint.
-    daemon_sets: BTreeSet<String>,
+    /// Workloads of other namespaces that run there, or can run nowhere else, and do not tolerate every taint.
+    leaving: BTreeSet<String>,
 }
+
+/// The setting, what its entry is for, and whether entries that only warn are the reason.
+type Meant<'r> = (&'r str, &'r Option<String>, bool);
 
 /// Adds the pools that one tenant's selector names, and that take Pods of others too.
 pub fn advise_on_taints(
-    round: &Round<'_>,
+    round: &Rulebook<'_>,
     map: &NodeMap,
     rows: &[Row],
     judged: &[JudgedSubject<'_>],
     to_do: &mut AdviceList,
 ) {
-    let mut found: BTreeMap<(&str, &Option<String>, bool), Untainted> = BTreeMap::new();
+    let mut found: BTreeMap<Meant<'_>, Untainted> = BTreeMap::new();
     for (column, pool) in map.pools.iter().enumerate().filter(|(_, pool)| pool.taints.is_empty()) {
         let users: Vec<(&Row, &Cell)> = rows.iter().filter_map(|row| Some((row, row.used(column)?))).collect();
-        let tenants = users.iter().filter(|(_, cell)| cell.answer.is_yes_once_enforced());
-        let tenants = tenants.filter_map(|(row, _)| Some(((&row.selector, setting_naming(pool, row, round)?), *row)));
-        let mut tenants = tenants.collect::<BTreeMap<_, _>>().into_iter();
-        let (Some(((selector, setting), tenant)), None) = (tenants.next(), tenants.next()) else { continue };
-        let others = users.iter().filter(|(row, _)| row.selector != *selector);
+        let Some((setting, tenant)) = only_tenant(round, pool, &users) else { continue };
+        let others = users.iter().filter(|(row, _)| row.selector != tenant.selector);
         let is_warned_of = others.clone().all(|(_, cell)| !cell.answer.is_yes_once_enforced());
         let others: BTreeSet<String> = others.flat_map(|(row, _)| row.namespaces.clone()).collect();
         if others.is_empty() {
             continue;
         }
         let untainted = found.entry((setting, &tenant.entry, is_warned_of)).or_default();
-        untainted.selectors.insert(selector.clone());
+        untainted.selectors.insert(tenant.selector.clone());
         untainted.nodes.extend(pool.nodes.iter().map(|node| node.name.clone()));
         untainted.nodes.extend(pool.nodes.is_empty().then(|| pool.name.clone()));
         untainted.others.extend(others);
-        let own = rows.iter().filter(|row| row.selector == *selector).flat_map(|row| &row.namespaces);
-        untainted.daemon_sets.extend(daemon_sets_that_would_leave(map, pool, &own.collect(), judged));
+        let own = rows.iter().filter(|row| row.selector == tenant.selector).flat_map(|row| &row.namespaces);
+        untainted.leaving.extend(workloads_that_would_leave(map, column, &own.collect(), judged));
     }
-    for ((setting, entry, is_warned_of), Untainted { selectors, nodes, others, daemon_sets }) in found {
+    for (meant, untainted) in found {
+        let setting = meant.0.to_owned();
+        let cause = Cause { nodes: untainted.nodes.clone(), ..Cause::new(CauseKind::NoTaint, Some(setting)) };
+        to_do.add(Forecast::real(Outcome::Changed), Sentence::Alone(untainted.advice(meant)), cause, None);
+    }
+}
+
+/// Returns the row of the only tenant whose selector names a pool, and the setting that does.
+fn only_tenant<'r>(round: &'r Rulebook<'_>, pool: &Pool, users: &[(&'r Row, &Cell)]) -> Option<(&'r str, &'r Row)> {
+    let mut tenants: BTreeMap<(&str, &str), &Row> = BTreeMap::new();
+    for (row, _) in users.iter().filter(|(_, cell)| cell.answer.is_yes_once_enforced()) {
+        if let Some(setting) = setting_naming(pool, row, round) {
+            tenants.insert((&row.selector, setting), row);
+        }
+    }
+    let mut tenants = tenants.into_iter();
+    match (tenants.next(), tenants.next()) {
+        (Some(((_, setting), row)), None) => Some((setting, row)),
+        _ => None,
+    }
+}
+
+impl Untainted {
+    fn advice(&self, (_, entry, is_warned_of): Meant<'_>) -> String {
         let entry = entry.as_deref().unwrap_or("some namespaces");
-        let tenants = match selectors.len() {
+        let tenants = match self.selectors.len() {
             1 => entry.to_owned(),
             tenants => format!("{tenants} tenants of {entry}"),
         };
@@ -250,45 +269,48 @@ pub fn advise_on_taints(
             true => (", since entries that only warn keep nobody away", "enforce these, or "),
             false => ("", ""),
         };
-        let leaving = match daemon_sets.is_empty() {
+        let list = |names_of: &BTreeSet<String>| names(&names_of.iter().cloned().collect::<Vec<_>>());
+        let leaving = match self.leaving.is_empty() {
             true => String::new(),
-            false => format!(
-                ". Unless they tolerate that taint, these leave the nodes: {}",
-                names(&daemon_sets.into_iter().collect::<Vec<_>>())
-            ),
+            false => format!(". Unless they tolerate that taint, these leave the nodes: {}", list(&self.leaving)),
         };
-        let sentence = Sentence::Alone(format!(
+        format!(
             "No taint keeps Pods of {} from nodes of {tenants} ({}){since}. If only that may run there, {enforce}add a \
              toleration to the entry with defaultTolerations, then taint the nodes with NoSchedule{leaving}",
-            names(&others.into_iter().collect::<Vec<_>>()),
-            names(&nodes),
-        ));
-        let cause = Cause { nodes, ..Cause::new(CauseKind::NoTaint, Some(setting.to_owned())) };
-        to_do.add(Forecast::real(Outcome::Changed), sentence, cause, None);
+            list(&self.others),
+            names(&self.nodes),
+        )
     }
 }
 
-/// The DaemonSets of other namespaces than these that a pool takes, and that a taint of any key may keep away.
-fn daemon_sets_that_would_leave(
+/// Returns the workloads of other namespaces than these that a taint of any key may keep away from a pool: DaemonSets that it
+/// accepts, and what runs there, or can run nowhere else.
+fn workloads_that_would_leave(
     map: &NodeMap,
-    pool: &Pool,
+    column: usize,
     namespaces: &BTreeSet<&String>,
     judged: &[JudgedSubject<'_>],
 ) -> Vec<String> {
+    let Some(pool) = map.pools.get(column) else { return vec![] };
     let any_taint = Taint { effect: NO_SCHEDULE.to_owned(), ..Taint::default() };
-    let would_leave = |it: &&JudgedSubject<'_>| {
-        let is_another = it.subject.kind() == "DaemonSet" && !namespaces.contains(&it.subject.namespace);
-        constraints(&it.creation.real).filter(|_| is_another).is_some_and(|pod| {
-            let keeps_away = || Some(pod.own()?.excluded_by_taints(std::slice::from_ref(&any_taint)).is_some());
-            accepts(map, pool, pod) && keeps_away() == Some(true)
-        })
-    };
-    let named = |it: &JudgedSubject<'_>| format!("DaemonSet {} in {}", it.subject.name(), it.subject.namespace);
-    judged.iter().filter(would_leave).map(named).collect()
+    let mut leaving = vec![];
+    for JudgedSubject { subject, needs, .. } in judged {
+        let is_another = !subject.is_plain() && !subject.is_standing() && !namespaces.contains(&subject.namespace);
+        let Some(needs) = needs.as_ref().filter(|needs| is_another && map.accepts(pool, needs)) else { continue };
+        let is_kept_away =
+            needs.own().is_some_and(|own| own.excluded_by_taints(std::slice::from_ref(&any_taint)).is_some());
+        let runs_there = || subject.nodes.iter().any(|node| map.position_of(node) == Some(column));
+        let others = || map.pools.iter().enumerate().filter(|(position, _)| *position != column);
+        let is_pinned = || !others().any(|(_, other)| map.accepts(other, needs));
+        if is_kept_away && (subject.kind() == "DaemonSet" || runs_there() || is_pinned()) {
+            leaving.push(format!("{} {} in {}", subject.kind(), subject.name(), subject.namespace));
+        }
+    }
+    leaving
 }
 
 /// The setting of an entry that demands a label of this pool by name, for namespaces of a row.
-fn setting_naming<'p>(pool: &Pool, row: &Row, round: &'p Round<'_>) -> Option<&'p str> {
+fn setting_naming<'p>(pool: &Pool, row: &Row, round: &'p Rulebook<'_>) -> Option<&'p str> {
     let names = |demand: &&Demand| {
         let mut requirements = demand.selector.iter().flat_map(|selector| selector.requirements());
         requirements.any(|one| !one.accepts(None) && pool.labels.contains_key(one.key()))
@@ -299,7 +321,7 @@ fn setting_naming<'p>(pool: &Pool, row: &Row, round: &'p Round<'_>) -> Option<&'
 }
 
 /// The labels that selectors of the settings, or of namespaces, name.
-pub fn selected_labels(round: &Round<'_>) -> BTreeSet<String> {
+pub fn selected_labels(round: &Rulebook<'_>) -> BTreeSet<String> {
     let demands = round.namespaces.values().flat_map(NamespaceRules::demands);
     let requirements = demands.flat_map(|demand| &demand.selector).flat_map(|selector| selector.requirements());
     let mut labels = settings_file::label_keys_of_files(round.files);

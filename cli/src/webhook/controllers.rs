@@ -56,54 +56,10 @@ pub fn is_by_controller(key: &str) -> bool {
         || CONTROLLERS.values().any(|controller| controller.labels.contains_key(key))
 }
 
-/// The controlling owners of an object: its own; if that is a ReplicaSet or a Job, that of this, and so on.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Owners {
-    /// Owners that the cluster has, nearest first. The last is the workload that is judged, or the highest one that the
-    /// cluster has.
-    pub present: Vec<Identity>,
-    /// The nearest, if the cluster lacks it.
-    pub absent: Option<Identity>,
-}
-
-/// Kubernetes' chains of owners have three members (a CronJob, its Job, the Pod).
-const LONGEST_CHAIN: usize = 8;
-
-impl Owners {
-    /// Finds the owners of an object.
-    pub fn find(object: &Value, cluster: &Manifests) -> Self {
-        let mut owners = Self::default();
-        let mut current = object;
-        while owners.present.len() < LONGEST_CHAIN {
-            let Some(reference) = controller_reference(current) else { break };
-            let Some((owner_identity, found)) = owner(reference, current, cluster) else {
-                owners.absent = owners.present.is_empty().then(|| identity(reference, current));
-                break;
-            };
-            let is_part = is_part_of_its_owner(&owner_identity);
-            owners.present.push(owner_identity);
-            if !is_part {
-                break;
-            }
-            current = found;
-        }
-        owners
-    }
-}
-
 /// The object that controls a Pod, if the cluster has it, or the Deployment behind that.
 pub fn controller_of<'c>(pod: &Value, cluster: &'c Manifests) -> Option<&'c Value> {
-    owner(controller_reference(pod)?, pod, cluster).map(|(_, owner)| owner)
-}
-
-/// What a reference of an object is to, if the cluster has it, or the Deployment behind that.
-fn owner<'c>(reference: &Value, object: &Value, cluster: &'c Manifests) -> Option<(Identity, &'c Value)> {
-    let owner = identity(reference, object);
-    if let Some(found) = cluster.find(&owner) {
-        return Some((owner, found));
-    }
-    let deployment = deployment_behind(&owner, object)?;
-    cluster.find(&deployment).map(|found| (deployment, found))
+    let owner = identity(controller_reference(pod)?, pod);
+    cluster.find(&owner).or_else(|| cluster.find(&deployment_behind(&owner, pod)?))
 }
 
 /// The Deployment of a ReplicaSet that owns `pod`. ReplicaSets are seldom listed, and need not be: their name is that of
@@ -115,12 +71,6 @@ fn deployment_behind(replica_set: &Identity, pod: &Value) -> Option<Identity> {
     }
     let name = replica_set.name.strip_suffix(hash)?.strip_suffix('-')?;
     Some(Identity { kind: "Deployment".to_owned(), name: name.to_owned(), ..replica_set.clone() })
-}
-
-/// Whether an object is a part of its owner. All other workloads stand for themselves, whatever created them.
-pub fn is_part_of_its_owner(identity: &Identity) -> bool {
-    let kind = (identity.api_version.as_str(), identity.kind.as_str());
-    [("apps/v1", "ReplicaSet"), ("batch/v1", "Job"), ("v1", "Pod")].contains(&kind)
 }
 
 /// The reference to the owner that controls the object.
@@ -164,51 +114,32 @@ mod tests {
             object("apps/v1", "Deployment", "web", None),
             object("apps/v1", "Deployment", "api", None),
             object("apps/v1", "ReplicaSet", "web-5d9c", Some(("apps/v1", "Deployment", "web"))),
-            object("apps/v1", "ReplicaSet", "alone", None),
             object("batch/v1", "CronJob", "nightly", None),
             object("batch/v1", "Job", "nightly-1", Some(("batch/v1", "CronJob", "nightly"))),
-            object("batch/v1", "Job", "orphan", Some(("batch/v1", "CronJob", "gone"))),
         ])
     }
 
     #[rstest]
-    #[case::a_deployment("apps/v1", "ReplicaSet", "web-5d9c", ("apps/v1", "Deployment", "web"))]
-    #[case::a_deployment_whose_replica_set_is_not_listed(
-        "apps/v1", "ReplicaSet", "api-5d9c", ("apps/v1", "Deployment", "api")
-    )]
-    #[case::a_replica_set("apps/v1", "ReplicaSet", "alone", ("apps/v1", "ReplicaSet", "alone"))]
-    #[case::a_cron_job("batch/v1", "Job", "nightly-1", ("batch/v1", "CronJob", "nightly"))]
-    #[case::a_job_whose_cron_job_is_gone("batch/v1", "Job", "orphan", ("batch/v1", "Job", "orphan"))]
-    fn a_pod_belongs_to_the_topmost_that_is_there(
+    #[case::a_replica_set("apps/v1", "ReplicaSet", "web-5d9c", Some("ReplicaSet web-5d9c"))]
+    #[case::a_deployment_whose_replica_set_is_not_listed("apps/v1", "ReplicaSet", "api-5d9c", Some("Deployment api"))]
+    #[case::a_job("batch/v1", "Job", "nightly-1", Some("Job nightly-1"))]
+    #[case::nothing_that_is_there("argoproj.io/v1alpha1", "Rollout", "web", None)]
+    fn a_pod_is_made_by_its_owner(
         #[case] api_version: &str,
         #[case] kind: &str,
         #[case] name: &str,
-        #[case] (top_version, top_kind, top): (&str, &str, &str),
+        #[case] maker: Option<&str>,
     ) {
-        let pod = object("v1", "Pod", "p", Some((api_version, kind, name)));
-        let expected = Identity::new(top_version, top_kind, Some("team-a"), top);
-        assert_eq!(Owners::find(&pod, &cluster()).present.last(), Some(&expected));
+        let (pod, cluster) = (object("v1", "Pod", "p", Some((api_version, kind, name))), cluster());
+        let found =
+            controller_of(&pod, &cluster).map(|it| format!("{} {}", text(&it["kind"]), text(&it["metadata"]["name"])));
+        assert_eq!(found.as_deref(), maker);
+        assert_eq!(controller_of(&object("v1", "Pod", "p", None), &cluster), None);
     }
 
     #[test]
     fn the_table_of_controllers_can_be_read() {
         assert_eq!(Controller::of_kind("Job").unwrap().labels("web").count(), 4);
         assert!(is_by_controller("pod-template-hash") && !is_by_controller("app"));
-    }
-
-    #[test]
-    fn objects_that_own_each_other_have_an_end() {
-        let [one, other] = [("a", "b"), ("b", "a")]
-            .map(|(name, owner)| object("apps/v1", "ReplicaSet", name, Some(("apps/v1", "ReplicaSet", owner))));
-        let cluster = Manifests::from_iter([one.clone(), other]);
-        assert_eq!(Owners::find(&one, &cluster).present.len(), LONGEST_CHAIN);
-    }
-
-    #[test]
-    fn an_owner_that_is_not_there_is_named() {
-        let pod = object("v1", "Pod", "p", Some(("argoproj.io/v1alpha1", "Rollout", "web")));
-        let absent = Some(Identity::new("argoproj.io/v1alpha1", "Rollout", Some("team-a"), "web"));
-        assert_eq!(Owners::find(&pod, &cluster()), Owners { present: vec![], absent });
-        assert_eq!(Owners::find(&object("v1", "Pod", "p", None), &cluster()), Owners::default());
     }
 }

@@ -10,7 +10,7 @@ use super::{
     request::Request,
     resource::{NAMESPACE_NAME, requested},
 };
-use crate::gap::Gap;
+use crate::cluster::{Gap, Kind};
 
 /// What becomes of a request before the policy sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,7 +75,7 @@ pub fn delivery(policy: &PolicySpec, request: &Request, namespace: Option<&Value
         return Delivery::KeptAway(KeptAway::ObjectSelector);
     }
     let lacks_namespace = || match request.namespace() {
-        Some(name) if namespace.is_none() => Some(Gap::object("Namespace", name)),
+        Some(name) if namespace.is_none() => Some(Gap::Object(Kind::Of(Resource::Namespace), name.to_owned())),
         _ => None,
     };
     match passage(policy, request) {

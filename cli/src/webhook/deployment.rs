@@ -6,15 +6,16 @@ use node_placement_policy::decision::{Cause, CauseKind};
 use serde_json::Value;
 
 use super::{
+    binding_rules::BindingRules,
     defaults::complete,
     delivery::{Delivery, KeptAway, covers_namespace, delivery},
-    pods::binding_request,
+    pods::{ANY_POD, binding_request},
     policy_spec::PolicySpec,
     request::Request,
 };
 use crate::{
+    cluster::{Gap, Kind},
     engine::policy::{Answer, Evaluation, Policy},
-    gap::Gap,
     input::{json::text, manifests::Manifests, settings::ManagedKeys, settings_file::SettingsFile},
 };
 
@@ -33,7 +34,12 @@ pub struct Deployment<'d> {
     enforced: Vec<SettingsFile>,
     /// The keys of Pods that node metadata is written to.
     pub managed: ManagedKeys,
+    /// What decides whether Bindings are refused.
+    pub binding_rules: BindingRules,
 }
+
+/// Tells scenarios apart: the deployment, and whether everything is enforced.
+pub type ScenarioId = (Option<usize>, bool);
 
 /// In front of what a request is sent.
 #[derive(Clone, Copy)]
@@ -81,7 +87,7 @@ impl Default for Admission {
 }
 
 /// Why something is refused.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
     pub of: Of,
     /// The message that the user gets.
@@ -126,7 +132,7 @@ impl<'d> Deployment<'d> {
         asked.sort_by(|one, other| (must_not_mutate(one), &one.name).cmp(&(must_not_mutate(other), &other.name)));
         let enforced = asked.iter().map(enforced).collect();
         let managed = files.iter().map(|file| ManagedKeys::from_settings(&file.typed)).collect();
-        Self { policy, files, asked, enforced, managed }
+        Self { policy, files, asked, enforced, managed, binding_rules: BindingRules::new(files) }
     }
 
     /// Returns whether the deployment covers the namespace of this name, or that is not known.
@@ -139,13 +145,23 @@ impl<'d> Deployment<'d> {
 /// Without a policy, nothing is managed.
 static NO_KEYS: ManagedKeys = ManagedKeys::none();
 
-impl Scenario<'_> {
+impl<'d> Scenario<'d> {
     /// The keys of Pods that node metadata is written to.
-    pub fn managed(&self) -> &ManagedKeys {
-        match self {
-            Self::Without => &NO_KEYS,
-            Self::With(deployment) | Self::Enforced(deployment) => &deployment.managed,
+    pub fn managed(&self) -> &'d ManagedKeys {
+        self.deployment().map_or(&NO_KEYS, |deployment| &deployment.managed)
+    }
+
+    /// Returns the deployment, if there is one.
+    pub const fn deployment(&self) -> Option<&'d Deployment<'d>> {
+        match *self {
+            Self::Without => None,
+            Self::With(deployment) | Self::Enforced(deployment) => Some(deployment),
         }
+    }
+
+    /// Returns a key that no other scenario has while the deployments live.
+    pub fn id(&self) -> ScenarioId {
+        (self.deployment().map(std::ptr::from_ref).map(<*const _>::addr), matches!(self, Self::Enforced(_)))
     }
 
     fn files(&self) -> &[SettingsFile] {
@@ -184,7 +200,8 @@ impl Scenario<'_> {
             let evaluation = self.evaluate(file, &request.json, cluster)?;
             let lookups = &evaluation.record.lookups;
             let missing = lookups.iter().find(|lookup| cluster.find(&(*lookup).into()).is_none());
-            gap = gap.or(missing.map(|lookup| Gap::object(&lookup.kind, &lookup.name)));
+            let kind = missing.and_then(|lookup| Kind::of(&lookup.api_version, &lookup.kind));
+            gap = gap.or(missing.zip(kind).map(|(lookup, kind)| Gap::Object(kind, lookup.name.clone())));
             let refusal = Refusal::read(&evaluation, file);
             if let Some(object) = &evaluation.answer.mutated_object {
                 request.json["object"] = object.clone();
@@ -208,10 +225,8 @@ impl Scenario<'_> {
     }
 
     fn evaluate(&self, file: &SettingsFile, request: &Value, cluster: &Manifests) -> Result<Evaluation> {
-        let (Self::With(Deployment { policy, .. }) | Self::Enforced(Deployment { policy, .. })) = self else {
-            return Ok(Evaluation::default());
-        };
-        let mut evaluation = policy.validate(request, &file.settings, cluster.clone())?;
+        let Some(deployment) = self.deployment() else { return Ok(Evaluation::default()) };
+        let mut evaluation = deployment.policy.validate(request, &file.settings, cluster.clone())?;
         if must_not_mutate(file) && evaluation.patch.take().is_some() {
             evaluation.record.cause = None;
             evaluation.answer = Answer { message: Some(MUST_NOT_MUTATE.to_owned()), ..Answer::default() };
@@ -235,8 +250,10 @@ impl Scenario<'_> {
         };
         if let Admission::Refused(refusal) = &mut review.admission {
             refusal.of = Of::Binding;
-            if matches!(target, Target::Created(_)) {
-                refusal.message = refusal.of_created_node();
+            match target {
+                Target::Created(_) => refusal.message = refusal.of_created_node(),
+                Target::Existing(node) if pod == ANY_POD => refusal.message = refusal.of_node(node),
+                Target::Existing(_) => {}
             }
         }
         Ok(review)
@@ -300,21 +317,34 @@ impl Refusal {
         self.cause.as_ref().is_some_and(|cause| cause.kind == CauseKind::Metadata)
     }
 
+    /// Words the refusal of a Binding of any Pod to a node.
+    fn of_node(&self, node: &str) -> String {
+        match &self.cause {
+            Some(cause) if self.is_about_metadata() || cause.required.is_some() => {
+                format!("Node {node:?} lacks {}", lacks(cause))
+            }
+            _ => self.message.clone(),
+        }
+    }
+
     /// Words the refusal of a Binding to a node that Karpenter would create, whose name nobody knows.
     fn of_created_node(&self) -> String {
         const NODE: &str = "a node that Karpenter creates";
-        let Some(Cause { kind, setting, label, required, .. }) = &self.cause else {
-            return format!("the policy refuses to bind Pods to {NODE}");
-        };
-        let setting = setting.as_ref().map_or_else(|| "the policy".to_owned(), ToString::to_string);
-        let lacks = match (required, label) {
-            (Some(required), _) if !required.is_empty() => required.clone(),
-            (_, Some(label)) => format!("the label {label}"),
-            _ => "what node metadata needs".to_owned(),
-        };
-        let or = if *kind == CauseKind::Metadata { ", or give the entry a default" } else { "" };
-        format!("{NODE} lacks {lacks}, which {setting} requires; add it to the NodePool{or}")
+        let Some(cause) = &self.cause else { return format!("the policy refuses to bind Pods to {NODE}") };
+        let or = if self.is_about_metadata() { ", or give the entry a default" } else { "" };
+        format!("{NODE} lacks {}; add it to the NodePool{or}", lacks(cause))
     }
+}
+
+/// Words what a node lacks, and what requires it.
+fn lacks(Cause { setting, label, required, .. }: &Cause) -> String {
+    let setting = setting.as_ref().map_or_else(|| "the policy".to_owned(), ToString::to_string);
+    let lacks = match (required, label) {
+        (Some(required), _) if !required.is_empty() => required.clone(),
+        (_, Some(label)) => format!("the label {label}"),
+        _ => "what node metadata needs".to_owned(),
+    };
+    format!("{lacks}, which {setting} requires")
 }
 
 fn must_not_mutate(file: &SettingsFile) -> bool {

@@ -7,9 +7,11 @@
 //! | [`fields`] | which fields of a request an expression in CEL reads |
 //! | [`request`] | the request for an object that is applied, or created anew, and who sends it |
 //! | [`pods`], [`controllers`] | the request for a Pod: as its controller creates it, created anew, bound; what owns what |
+//! | [`binding_rules`] | what decides whether a Binding is refused |
 //! | [`defaults`] | what the API server fills in before it asks: defaults, and a Pod's RuntimeClass |
 //! | [`resource`] | the names of resources |
 
+pub mod binding_rules;
 pub mod conditions;
 pub mod controllers;
 pub mod defaults;

@@ -37,6 +37,11 @@ pub fn node_takes(spec: &Value, node: &Value) -> bool {
     has_pairs && has_term && tolerates_all(spec, &node["spec"]["taints"], is_passing)
 }
 
+/// Whether a node takes a Pod now: it also tolerates the taints that pass.
+pub fn node_takes_now(spec: &Value, node: &Value) -> bool {
+    node_takes(spec, node) && tolerates_all(spec, &node["spec"]["taints"], |_| false)
+}
+
 fn node_fits_term(term: &Value, node: &Value) -> bool {
     let expressions: Vec<&Value> = items(&term["matchExpressions"]).collect();
     let fields: Vec<&Value> = items(&term["matchFields"]).collect();

@@ -8,7 +8,7 @@ use cli::{Evaluation, Policy};
 use node_placement_policy::cluster::{Cluster, GetResourceRequest, LogLevel};
 use serde_json::{Value, json};
 
-use super::matching::{node_pool_takes, node_takes};
+use super::matching::{node_pool_takes, node_takes, node_takes_now};
 
 const REQUIRED: &str = "/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution";
 
@@ -68,9 +68,78 @@ impl<'o> Oracle<'o> {
                     worst = outcome;
                 }
             }
+            if kind == "Pod" && waits(object) {
+                // Nothing creates it again.
+                if badness(&worst).0 {
+                    worst = ("Unchanged".to_owned(), false);
+                }
+                worst = self.standing(object, object)?.unwrap_or(worst);
+            } else {
+                for pod in self.pods_of(object).into_iter().filter(|pod| waits(pod)) {
+                    let name = text(&pod["metadata"]["name"]);
+                    let row = format!("Pod {namespace}/{name}");
+                    outcomes.extend(self.standing(pod, object)?.map(|outcome| (row, outcome)));
+                }
+            }
             outcomes.insert(format!("{kind} {namespace}/{name}"), worst);
         }
         Ok(outcomes)
+    }
+
+    /// What is wrong with a Pod that waits, as it is.
+    fn standing(&self, pod: &Value, workload: &Value) -> Result<Option<Outcome>> {
+        if let Some(real) = self.bound_as_it_is(pod, workload, &self.settings)? {
+            return Ok(Some((real.to_owned(), false)));
+        }
+        if !self.only_warns(text(&pod["metadata"]["namespace"])) {
+            return Ok(None);
+        }
+        let enforced = self.bound_as_it_is(pod, workload, &self.enforced)?;
+        Ok(enforced.map(|outcome| (outcome.to_owned(), true)))
+    }
+
+    fn bound_as_it_is(&self, pod: &Value, workload: &Value, settings: &Value) -> Result<Option<&'static str>> {
+        let takers = self.takers(&pod["spec"]);
+        let has_pool = takers.iter().any(|taker| taker.starts_with('/'));
+        if has_pool && (settings["placement"]["onBindings"] == "Verify" || self.requires_rack()) {
+            return Ok(Some(WHATEVER));
+        }
+        let mut allowed = has_pool;
+        for node in takers.iter().filter(|taker| !taker.starts_with('/')) {
+            allowed |= self.may_be_bound(pod, node, settings)?;
+        }
+        if allowed || takers.is_empty() {
+            return Ok(None);
+        }
+        Ok(Some(match self.judge(workload, settings)? {
+            WHATEVER => WHATEVER,
+            // Whether it is the Nodes that could not be evaluated is not looked at.
+            "CannotTell" | "LeavesNodes" => WHATEVER,
+            "Refused" => "Waits",
+            _ if self.has_places(workload, settings)? => "Misplaced",
+            _ => "Waits",
+        }))
+    }
+
+    /// Whether a Pod of a workload that is accepted has a place, sooner or later.
+    fn has_places(&self, object: &Value, settings: &Value) -> Result<bool> {
+        let mut template = template(object).context("a template")?;
+        if text(&object["kind"]) != "Pod"
+            && let Said::LetIn(after) = self.ask(&creation(object), settings)?
+        {
+            template = self::template(&after).context("a template")?;
+        }
+        let class = self.find("RuntimeClass", text(&template["spec"]["runtimeClassName"]));
+        let pod = self.pod(object, merged(&template["spec"], class.unwrap_or(&Value::Null)));
+        let Said::LetIn(after) = self.ask(&creation(&pod), settings)? else { return Ok(false) };
+        let spec =
+            if object["kind"] == "DaemonSet" { tolerating_cordons(&after["spec"]) } else { after["spec"].clone() };
+        for taker in self.takers(&spec) {
+            if taker.starts_with('/') || self.may_be_bound(object, &taker, settings)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Every namespace's outcome: that of a Pod that asks for nothing.
@@ -116,7 +185,7 @@ impl<'o> Oracle<'o> {
             name => self.find("RuntimeClass", name).cloned(),
         };
         let template = template(object).context("a template")?;
-        let Some(class) = class(&template["spec"]) else { return Ok("CannotTell") };
+        let class = class(&template["spec"]);
         let mut changed = false;
         let mut completed = template.clone();
         if kind != "Pod" {
@@ -130,6 +199,7 @@ impl<'o> Oracle<'o> {
                 }
             }
         }
+        let Some(class) = class else { return Ok("CannotTell") };
         if kind == "DaemonSet" {
             return self.judge_daemon_set(object, &template["spec"], &completed["spec"], &class, changed, settings);
         }
@@ -164,24 +234,13 @@ impl<'o> Oracle<'o> {
         if takes_after.is_empty() && !takes_before.is_empty() {
             return Ok("Waits");
         }
-        // A Pod that waits already is not created again: it is bound as it is.
-        if self.pods_of(object).iter().any(|pod| pod["spec"]["nodeName"].is_null()) {
-            if settings["placement"]["onBindings"] == "Verify"
-                && takes_before.iter().any(|taker| taker.starts_with('/'))
-            {
-                return Ok(WHATEVER);
-            }
-            let mut allowed = 0;
-            for taker in &takes_before {
-                let is_pool = taker.starts_with('/');
-                some_refuse |= is_pool && self.creates_nodes_without_rack();
-                let may_be = is_pool || self.may_be_bound(object, taker, settings)?;
-                some_refuse |= !may_be;
-                allowed += usize::from(may_be);
-            }
-            if allowed == 0 && !takes_before.is_empty() {
-                return Ok("Waits");
-            }
+        // Where only cordoned nodes are left, it waits for now.
+        let can_now = |spec: &Value, takers: &[String]| {
+            let is_ready = |taker: &String| self.find("Node", taker).is_some_and(|node| node_takes_now(spec, node));
+            takers.iter().any(|taker| taker.starts_with('/') || is_ready(taker))
+        };
+        if can_now(&before, &takes_before) && !can_now(after, &takes_after) {
+            return Ok("Waits");
         }
         // Whether nodes take it at all does not depend on how many of its Pods are there.
         if self.lacks_pods(object) && (differs(&before, after) || self.requires_rack()) {
@@ -218,7 +277,7 @@ impl<'o> Oracle<'o> {
         };
         let names: Vec<&str> = self.places("Node").map(|node| text(&node["metadata"]["name"])).collect();
         let (mut lost, mut kept, mut had, mut narrowed) = (false, false, false, false);
-        let mut some_refuse = false;
+        let (mut some_refuse, mut had_now, mut kept_now) = (false, false, false);
         for name in names.iter().copied().chain(["any-node"]) {
             let (pod_before, pod_after) = (pinned(before, name), self.pod(object, pinned(after, name)));
             let completed = match self.ask(&creation(&pod_after), settings)? {
@@ -235,6 +294,9 @@ impl<'o> Oracle<'o> {
                 let is_refused = does && !self.may_be_bound(object, name, settings)?;
                 some_refuse |= is_refused;
                 let does = does && !is_refused;
+                let is_ready = |spec: &Value| node_takes_now(&tolerating_cordons(spec), node);
+                had_now |= did && is_ready(&pod_before);
+                kept_now |= does && is_ready(completed);
                 (had, kept, lost) = (had || did, kept || does, lost || did && !does);
                 continue;
             }
@@ -243,13 +305,14 @@ impl<'o> Oracle<'o> {
                 let did = takes(before) && takes(&pod_before);
                 let does = takes(after) && takes(completed);
                 some_refuse |= does && self.creates_nodes_without_rack();
+                (had_now, kept_now) = (had_now || did, kept_now || does);
                 (had, kept, lost) = (had || did, kept || does, lost || did && !does);
             }
         }
         let knows_nodes =
             self.knows_nodes() && self.nodes_of(object).iter().all(|node| self.find("Node", node).is_some());
         let depends = narrowed || self.requires_rack();
-        Ok(if had && !kept {
+        Ok(if had && !kept || had_now && !kept_now {
             "Waits"
         } else if lost {
             "LeavesNodes"
@@ -463,6 +526,11 @@ fn text(value: &Value) -> &str {
 
 fn in_namespace(object: &Value, namespace: &str) -> bool {
     object["metadata"]["namespace"] == namespace
+}
+
+/// Whether a Pod has no node yet.
+fn waits(pod: &Value) -> bool {
+    pod["spec"]["nodeName"].as_str().is_none_or(str::is_empty)
 }
 
 /// Workloads and Pods that nothing in the cluster owns.

@@ -1,0 +1,83 @@
+//! A deployment of the policy in front of a cluster, and what holds in each namespace by it.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ptr,
+};
+
+use anyhow::Result;
+use node_placement_policy::{
+    selector::{Requirement, Selector},
+    settings::EntryAt,
+};
+
+use super::namespace_rules::NamespaceRules;
+use crate::{
+    engine::policy::Policy,
+    input::{
+        manifests::Manifests,
+        settings::{entries_at, is_for_the_rest},
+        settings_file::SettingsFile,
+    },
+    webhook::deployment::Deployment,
+};
+
+/// A deployment of the policy, and what holds in each namespace by it.
+pub struct Rulebook<'s> {
+    /// The settings.
+    pub files: &'s [SettingsFile],
+    /// The policy with these.
+    pub deployment: Deployment<'s>,
+    /// What its look-ups reach.
+    pub cluster: &'s Manifests,
+    /// What holds in each namespace.
+    pub namespaces: BTreeMap<&'s str, NamespaceRules<'s>>,
+    nowhere: NamespaceRules<'s>,
+}
+
+impl<'s> Rulebook<'s> {
+    /// In front of a cluster with these namespaces.
+    ///
+    /// # Errors
+    /// The settings have a mistake.
+    pub fn new(
+        policy: &'s Policy,
+        files: &'s [SettingsFile],
+        cluster: &'s Manifests,
+        namespaces: &'s BTreeSet<String>,
+    ) -> Result<Self> {
+        let rules = |name: &'s String| Ok((name.as_str(), NamespaceRules::new(files, name, cluster.namespace(name))?));
+        let namespaces = namespaces.iter().map(rules).collect::<Result<_>>()?;
+        let deployment = Deployment::new(policy, files);
+        Ok(Self { files, deployment, cluster, namespaces, nowhere: NamespaceRules::default() })
+    }
+
+    /// Whether anything becomes of Pods of a namespace; with `warned`, or would become of them.
+    pub fn depends_on_pods_of(&self, namespace: &str, warned: bool) -> bool {
+        self.rules(namespace).demands_anything(warned) || self.files.iter().any(|it| it.typed.node_metadata.is_some())
+    }
+
+    /// What a namespace requires of labels of nodes.
+    pub fn required(&self, namespace: &str) -> Vec<Requirement> {
+        let selectors = self.rules(namespace).demands().flat_map(|demand| &demand.selector);
+        selectors.flat_map(Selector::requirements).cloned().collect()
+    }
+
+    /// What holds in a namespace.
+    pub fn rules(&self, namespace: &str) -> &NamespaceRules<'s> {
+        self.namespaces.get(namespace).unwrap_or(&self.nowhere)
+    }
+
+    /// The entries that hold in no namespace, each with those that it matches. One for the rest may match none.
+    pub fn idle_entries(&self) -> Vec<(EntryAt<'s>, Vec<&'s str>)> {
+        let placing = self.files.iter().filter(|file| file.places_pods());
+        let all = placing.filter_map(|file| file.typed.placement.as_ref()).flat_map(entries_at);
+        let holds = |entry| self.namespaces.values().any(|rules| rules.held().any(|at| ptr::eq(at.entry, entry)));
+        let idle = all.filter(|at| !is_for_the_rest(at.entry) && !holds(at.entry));
+        let matched = idle.map(|at| {
+            let matched = self.namespaces.iter().filter(|(_, rules)| rules.matches(at.entry));
+            (at, matched.map(|(name, _)| *name).collect())
+        });
+        matched.collect()
+    }
+}
