@@ -117,6 +117,19 @@ impl Kind {
         matches!(self, Self::Of(resource) if resource.has_template() && resource != Resource::PodTemplate)
     }
 
+    /// Returns whether a preview is not ready as long as objects of this kind must not be listed.
+    pub const fn holds_up_previews(self) -> bool {
+        !matches!(
+            self,
+            Self::Of(Resource::PodTemplate | Resource::Binding)
+                | Self::ClusterAdmissionPolicy
+                | Self::PersistentVolume
+                | Self::PersistentVolumeClaim
+                | Self::PodDisruptionBudget
+                | Self::PriorityClass
+        )
+    }
+
     fn names(self) -> (&'static str, &'static str, &'static str, &'static str) {
         let known = OTHERS.iter().find(|other| other.0 == self);
         known.map(|(_, group, version, name, plural)| (*group, *version, *name, *plural)).unwrap_or_default()

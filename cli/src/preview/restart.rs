@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use super::outcome::{Forecast, Judged, JudgedSubject, Outcome, Why};
 use crate::{
+    cluster::Kind,
     input::{
         json::{list_of, text},
         kubectl::Listed,
@@ -36,7 +37,7 @@ pub struct Budgets(Option<Vec<PodDisruptionBudget>>);
 impl Budgets {
     /// Those of a cluster; what can't be read covers nothing.
     pub fn new(cluster: &Listed) -> Self {
-        let is_unreadable = cluster.unreadable.iter().any(|it| it.resource.starts_with("poddisruptionbudgets"));
+        let is_unreadable = cluster.unreadable.iter().any(|it| it.kind == Kind::PodDisruptionBudget);
         Self((!is_unreadable).then(|| cluster.manifests.all().filter_map(Result::ok).collect()))
     }
 
