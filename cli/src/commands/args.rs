@@ -56,7 +56,7 @@ pub struct SettingsArgs {
 /// The policies of a deployment, as they are given.
 pub enum Given {
     /// Those of a file.
-    Policies(Vec<SettingsFile>),
+    Policies(Vec<SettingsFile>, PathBuf),
     /// Settings alone, of a file.
     Settings(Vec<SettingsFile>, PathBuf),
     /// Those that the cluster has.
@@ -80,13 +80,7 @@ impl SettingsArgs {
     /// Reads the settings, which are valid: all policies of the file are one deployment.
     pub fn read_all(&self, policy: &Policy) -> Result<Given> {
         let Some(path) = self.settings.as_deref() else { return Ok(Given::Deployed) };
-        let files = read_valid_settings(policy, path)?;
-        let mut policies = files.iter().filter_map(|file| file.policy.as_ref()).peekable();
-        if policies.peek().is_some() && policies.all(PolicySpec::only_monitors) {
-            let now = "nothing is refused or changed yet; this is what enforcing would do";
-            print_stderr(&format!("note: {}: mode: monitor: {now}", self.name()));
-        }
-        Ok(Given::new(files, path))
+        Ok(Given::new(read_valid_settings(policy, path)?, path))
     }
 }
 
@@ -101,7 +95,7 @@ impl Given {
 
     fn new(files: Vec<SettingsFile>, path: &Path) -> Self {
         match files.iter().any(|file| file.policy.is_some()) {
-            true => Self::Policies(files),
+            true => Self::Policies(files, path.to_owned()),
             false => Self::Settings(files, path.to_owned()),
         }
     }
@@ -113,7 +107,14 @@ impl Given {
     /// The cluster has none.
     pub fn or_deployed(self, cluster: &Listed) -> Result<(Vec<SettingsFile>, Option<String>)> {
         match self {
-            Self::Policies(files) => Ok((files, None)),
+            Self::Policies(files, path) => {
+                let mut policies = files.iter().filter_map(|file| file.policy.as_ref());
+                if policies.all(PolicySpec::only_monitors) {
+                    let now = "nothing is refused or changed yet; this is what enforcing would do";
+                    print_stderr(&format!("note: {}: mode: monitor: {now}", path.display()));
+                }
+                Ok((files, None))
+            }
             Self::Settings(files, path) => {
                 print_stderr(&format!(
                     "note: {}: settings alone are judged as the policy that kubectl node-placement policy writes for them; it \
