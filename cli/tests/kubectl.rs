@@ -102,7 +102,10 @@ fn a_preview_asks_the_cluster_of_the_kubeconfig() -> Result<()> {
     let output = played.run(&["preview", "-s", "settings.yml", "--context", "test", "--kubeconfig", "my.conf"])?;
     assert_eq!(output.status.code(), Some(1), "{output:?}");
     let report = text(&output.stdout).replace('\n', " ");
-    assert!(report.starts_with("Not yet: cronjobs.batch, daemonsets.apps, deviceclasses.resource.k8s.io, jobs.batch, "), "{report}");
+    assert!(
+        report.starts_with("Not yet: cronjobs.batch, daemonsets.apps, deviceclasses.resource.k8s.io, jobs.batch, "),
+        "{report}"
+    );
     assert!(report.contains("; 1 Pod and new Pods in 1 namespace change."), "{report}");
     assert!(!report.contains("deployments.apps could not"), "{report}");
     let calls = played.calls()?;
