@@ -71,8 +71,8 @@ impl Preview {
         let given = self.settings.read_all(&policy)?;
         let old = self.old.as_deref().map(|old| Given::read_old(&policy, old)).transpose()?;
         let cluster = self.cluster.get(|kubectl| kubectl.list_all(|what| progress.update(what)))?;
-        let (files, origin) = given.or_deployed(&cluster)?;
         let old = old.map(|old| old.or_deployed(&cluster)).transpose()?.map(|(files, _)| files);
+        let (files, origin) = given.or_deployed(&cluster)?;
         let (files, old) = (files.as_slice(), old.as_deref());
         let input = PreviewInput { policy: &policy, files, old, cluster: &cluster, accepted: &self.accept };
         let told = |done, total| progress.update(&format!("{done} of {total} workloads and namespaces"));
