@@ -51,7 +51,7 @@ pub fn set(object: &mut Value, path: &[&str], value: Value) {
         *object = Value::Object(Map::new());
     }
     if let Value::Object(members) = object {
-        set(members.entry(*first).or_default(), rest, value);
+        set(members.entry(*first).or_insert(Value::Null), rest, value);
     }
 }
 
