@@ -118,7 +118,7 @@ fn a_mistake_is_found_in_any_file(#[case] text: String, #[case] position: &str) 
     "kind: ClusterAdmissionPolicy\nspec:\n  settings: {}\n  mutating: maybe\n  rules:\n  - {resources: pods, operation: []}\n",
     "6:23: spec.rules[0].operation: unknown field; did you mean operations?"
 )]
-#[case::another_kind("placement: {}\n---\nkind: Role\n", "3:1: expected what stands under spec.settings")]
+#[case::another_kind("# A role.\nkind: Role\n", "2:1: expected what stands under spec.settings")]
 fn what_cannot_be_read_has_a_position(#[case] text: &str, #[case] told: &str) -> Result<()> {
     let mistakes = mistakes(text)?;
     assert!(mistakes.iter().any(|line| line.starts_with(told)), "{mistakes:?}");
@@ -203,6 +203,16 @@ fn a_policy_must_list_what_its_settings_look_up(
     "pods",
     "no CREATE of pods/binding (apiGroup \"\"), which placement.on"
 )]
+#[case::daemon_sets_beside_a_whitelist(
+    "{placement: {onDaemonSets: Inject, namespaces: [{name: a, allowedNodeSelector: b}]}}",
+    "pods",
+    "no CREATE of daemonsets (apiGroup apps), which placement.namespaces[0].allowedNodeSelector needs: DaemonSets get past it"
+)]
+#[case::daemon_sets_beside_forbidden_labels(
+    "{placement: {namespaces: [{name: a, forbiddenNodeLabels: [b]}]}}",
+    "pods",
+    "no CREATE of daemonsets (apiGroup apps), which placement.namespaces[0].forbiddenNodeLabels needs: DaemonSets get past it"
+)]
 #[case::nodes("{placement: {onNodes: Reject, clusterDefaultNodeSelector: a}}", "pods", "no UPDATE of nodes (apiGroup")]
 #[case::nodes_alone(
     "{placement: {onNodes: Reject, clusterDefaultNodeSelector: a}}",
@@ -218,6 +228,88 @@ fn a_rule_without_which_a_setting_does_nothing_must_be_there(
     let output = run(&["check", &policy.to_string_lossy()])?;
     assert_eq!(output.status.code(), Some(2), "{output:?}");
     assert!(text(&output.stderr).contains(told), "{output:?}");
+    Ok(())
+}
+
+/// What onNodeAffinity does not judge, no DaemonSet can get past.
+#[test]
+fn daemon_sets_need_not_be_sent_where_affinity_is_ignored() -> Result<()> {
+    let settings = "{placement: {onNodeAffinity: Ignore, namespaces: [{name: a, allowedNodeSelector: b}]}}";
+    let output = run(&["check", &file("policy.yml", &policy(settings, "pods"))?.to_string_lossy()])?;
+    assert!(!text(&output.stderr).contains("of daemonsets"), "{output:?}");
+    Ok(())
+}
+
+#[test]
+fn all_unknown_fields_and_wrong_types_are_told_at_once() -> Result<()> {
+    let settings = "placement:\n  onNode: Reject\n  namespaceAnnotations: [1, a, 2]\n  namespaces:\n  - nam: a\n  - {name: 5, \
+                    requiredNodeSelector: a=b}\nnodeMetadata: {propagate: {}}\n";
+    let expected = [
+        "2:3: placement: unknown field \"onNode\", did you mean onNodes?",
+        "3:26: placement.namespaceAnnotations[0]: expected a string, found a number",
+        "3:32: placement.namespaceAnnotations[2]: expected a string, found a number",
+        "5:5: placement.namespaces[0]: unknown field \"nam\", did you mean name?",
+        "6:6: placement.namespaces[1].name: expected a string, found a number",
+        "7:16: nodeMetadata.propagate: expected a list, found an object",
+    ];
+    let mut found = mistakes(settings)?;
+    found.sort();
+    assert_eq!(found, expected);
+    let indented: String = settings.lines().map(|line| format!("    {line}\n")).collect();
+    let policy = format!(
+        "apiVersion: policies.kubewarden.io/v1\nkind: ClusterAdmissionPolicy\nmetadata: {{name: p, label: {{}}}}\nspec:\n  mutating: \
+         maybe\n  rules: [{{resources: pods}}, {{operations: CREATE}}]\n  failurePolice: Fail\n  settings:\n{indented}"
+    );
+    let found = mistakes(&policy)?;
+    for told in [
+        "3:21: metadata.label: unknown field; did you mean labels?",
+        "5:3: spec.mutating: expected true or false; found \"maybe\"",
+        "6:12: spec.rules[0].resources: expected a list; found \"pods\"",
+        "6:31: spec.rules[1].operations: expected a list; found \"CREATE\"",
+        "7:3: spec.failurePolice: unknown field; did you mean failurePolicy?",
+        "10:7: placement: unknown field \"onNode\", did you mean onNodes?",
+        "14:10: placement.namespaces[1].name: expected a string, found a number",
+    ] {
+        assert!(found.iter().any(|line| line == told), "{told}: {found:#?}");
+    }
+    Ok(())
+}
+
+#[rstest]
+#[case::env("{nodeMetadata: {propagate: [{nodeLabel: a, env: A}]}}", true)]
+#[case::no_env("{nodeMetadata: {propagate: [{nodeLabel: a}]}}", false)]
+fn variables_of_a_policy_that_only_validates_are_a_remark(#[case] settings: &str, #[case] is_told: bool) -> Result<()> {
+    let policy = policy(settings, "pods").replace("mutating: true", "mutating: false");
+    let output = run(&["check", &file("policy.yml", &policy)?.to_string_lossy(), "-o", "json"])?;
+    let found: Value = serde_json::from_slice(&output.stdout)?;
+    let told =
+        "spec.mutating: false, while nodeMetadata.propagate has env: a Pod to which a later webhook adds a container";
+    assert_eq!(says(&found["remarks"], told), is_told, "{found}");
+    Ok(())
+}
+
+/// Of several documents; alone it is a mistake.
+#[test]
+fn what_is_no_policy_of_this_module_is_passed_over() -> Result<()> {
+    let foreign = "apiVersion: policies.kubewarden.io/v1\nkind: ClusterAdmissionPolicy\nmetadata: {name: no-privileged}\nspec:\n  \
+                   module: registry://ghcr.io/kubewarden/policies/pod-privileged:v1.0.3\n  settings: {}\n";
+    let role = "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: reader}\n";
+    let path = file("all.yml", &format!("{role}---\n{AROUND}---\n{foreign}"))?;
+    let output = run(&["check", &path.to_string_lossy()])?;
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    for told in [
+        "all.yml:1:1: ClusterRole reader is no policy of this module, and is passed over",
+        "ClusterAdmissionPolicy no-privileged is no policy of this module, and is passed over",
+    ] {
+        assert!(text(&output.stdout).contains(told), "{output:?}");
+    }
+    let output = run(&["preview", "-s", &path.to_string_lossy(), "-c", "cli/tour/cluster"])?;
+    let told = "all.yml: passed over, since it is no policy of this module: ClusterRole reader and";
+    assert!(output.status.code() != Some(2) && text(&output.stderr).contains(told), "{output:?}");
+    let output = run(&["check", &file("foreign.yml", foreign)?.to_string_lossy()])?;
+    let told = "found ClusterAdmissionPolicy no-privileged of the module registry://ghcr.io/kubewarden/policies/pod-privileged:v1.0.3, \
+                whose settings have none of placement, podNodeSelectorPluginConfig, nodeMetadata";
+    assert!(output.status.code() == Some(2) && text(&output.stderr).contains(told), "{output:?}");
     Ok(())
 }
 
@@ -636,6 +728,26 @@ fn a_policy_that_can_t_work_is_a_mistake(#[case] from: &str, #[case] to: &str, #
     "\"!has(object.spec.nodeName)\"",
     "spec.matchConditions[0]: \"some\" depends on spec.nodeName, which users choose"
 )]
+#[case::a_condition_that_depends_on_an_affinity(
+    "\"true\"",
+    "\"!has(object.spec.affinity)\"",
+    "spec.matchConditions[0]: \"some\" depends on spec.affinity, which users choose"
+)]
+#[case::a_condition_that_depends_on_an_image(
+    "\"true\"",
+    "\"!object.spec.containers.exists(c, c.image.startsWith('debug'))\"",
+    "spec.matchConditions[0]: \"some\" depends on spec.containers, which users choose"
+)]
+#[case::a_condition_that_depends_on_the_size_of_an_object(
+    "\"true\"",
+    "\"size(object) < 9\"",
+    "spec.matchConditions[0]: \"some\" depends on object, which users choose"
+)]
+#[case::a_condition_that_depends_on_the_name_of_the_request(
+    "\"true\"",
+    "\"request.?name.orValue('') != 'debug'\"",
+    "spec.matchConditions[0]: \"some\" depends on request.name, which users choose"
+)]
 #[case::a_condition_of_a_library_that_is_not_here(
     "\"true\"",
     "\"authorizer.group('').resource('pods').check('get').allowed()\"",
@@ -682,6 +794,7 @@ fn what_does_nothing_or_can_be_bypassed_is_a_remark(
 )]
 #[case::the_old_object("request.operation != 'UPDATE' || !has(oldObject.metadata.deletionTimestamp)")]
 #[case::the_request("request.namespace != 'a' && request.operation in ['CREATE', 'UPDATE']")]
+#[case::what_api_servers_write("object.kind != 'Pod' || object.metadata.namespace != 'a'")]
 fn a_condition_that_users_cannot_meet_is_not_mentioned(#[case] expression: &str) -> Result<()> {
     let found = changed("\"true\"", &format!("\"{expression}\""))?;
     assert!(!says(&found["remarks"], "which users choose"), "{found}");
@@ -768,6 +881,6 @@ fn what_can_t_stand_in_one_file_is_a_mistake(#[case] text: &str, #[case] told: &
 fn a_file_that_policy_can_t_read_is_named() -> Result<()> {
     let path = file("broken.yml", "placement: {}\n---\na: [\n")?;
     let output = run(&["policy", &path.to_string_lossy()])?;
-    assert!(text(&output.stderr).contains("broken.yml: line 4, column 1: "), "{output:?}");
+    assert!(text(&output.stderr).contains("broken.yml:4:1: expected a value: "), "{output:?}");
     Ok(())
 }

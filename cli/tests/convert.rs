@@ -64,7 +64,7 @@ fn pod_node_selector_alone() -> Result<()> {
     );
     assert!(
         text.contains(
-            "# It does not allow env=dev of clusterDefaultNodeSelector: a Pod that asks for nothing is refused"
+            "# It does not allow env=dev of clusterDefaultNodeSelector: a Pod that requests nothing is refused"
         )
     );
     Ok(())
@@ -82,7 +82,7 @@ fn pod_toleration_restriction_alone() -> Result<()> {
             "onTolerationAnnotations": "Honor",
         } })
     );
-    assert!(!text.contains("The plugin refuses a Pod that asks for nothing"), "{text}");
+    assert!(!text.contains("The plugin refuses a Pod that requests nothing"), "{text}");
     Ok(())
 }
 
@@ -142,7 +142,7 @@ fn a_default_that_a_whitelist_does_not_allow_is_told() -> Result<()> {
     let file = "podNodeSelectorPluginConfig: { clusterDefaultNodeSelector: env=dev, a: env=prod }";
     let text = printed(&convert("default", &[("plugin.yml", file)], &[])?)?;
     assert!(text.contains("# It does not allow env=dev of clusterDefaultNodeSelector"), "{text}");
-    assert!(text.contains("# defaultNodeSelector that it allows to let such a Pod in.\n"), "{text}");
+    assert!(text.contains("# Pod, give the entry a defaultNodeSelector that it allows.\n"), "{text}");
     Ok(())
 }
 
@@ -151,8 +151,94 @@ fn a_whitelist_that_no_plain_pod_satisfies_is_told() -> Result<()> {
     let file =
         "{apiVersion: podtolerationrestriction.admission.k8s.io/v1alpha1, kind: Configuration, whitelist: [{key: a}]}";
     let text = printed(&convert("plain-pod", &[("plugin.yml", file)], &[])?)?;
-    assert!(text.contains("# The plugin refuses a Pod that asks for nothing"), "{text}");
+    assert!(text.contains("# The plugin refuses a Pod that requests nothing"), "{text}");
     assert!(text.contains("#   { key: node.kubernetes.io/not-ready, operator: Exists, effect: NoExecute"), "{text}");
+    Ok(())
+}
+
+/// A comment stays only where the cluster does not contradict it.
+#[test]
+fn what_the_cluster_contradicts_is_no_comment() -> Result<()> {
+    let plugin = "podNodeSelectorPluginConfig: { clusterDefaultNodeSelector: env=dev, a: env=prod, b: env=prod }";
+    let cluster = "{apiVersion: v1, kind: Namespace, metadata: {name: a, annotations: {scheduler.alpha.kubernetes.io/node-selector: \
+                   env=prod}}}\n---\n{apiVersion: v1, kind: Namespace, metadata: {name: b}}\n";
+    let files = [("plugin.yml", plugin), ("cluster.yml", cluster)];
+    let text = printed(&convert("contradicted", &files, &["-c", "cluster.yml"])?)?;
+    assert_eq!(text.matches("# It does not allow env=dev of clusterDefaultNodeSelector").count(), 1, "{text}");
+    let of_b = text.split("- name: b").nth(1).context("b")?;
+    assert!(of_b.contains("# It does not allow env=dev"), "{text}");
+    assert!(!text.contains("no such namespace"), "{text}");
+    let without_b = cluster.split("---").next().context("a")?;
+    let files = [("plugin.yml", plugin), ("cluster.yml", without_b)];
+    let text = printed(&convert("contradicted", &files, &["-c", "cluster.yml"])?)?;
+    assert!(text.contains("# - The cluster has no such namespace: b\n"), "{text}");
+    Ok(())
+}
+
+/// DefaultTolerationSeconds adds tolerations before the plugin looks at the Pod.
+#[rstest]
+#[case::the_namespaces_whitelist(
+    "",
+    "gpu",
+    "gpu: PodTolerationRestriction refuses a Pod that requests nothing, since its tolerationsWhitelist lacks \
+     node.kubernetes.io/not-ready:NoExecute, node.kubernetes.io/unreachable:NoExecute"
+)]
+#[case::the_plugins_whitelist(
+    "whitelist: [{key: gpu}]",
+    "plain",
+    "plain: PodTolerationRestriction refuses a Pod that requests nothing, since the plugin's whitelist lacks"
+)]
+fn namespaces_whose_pods_the_plugin_refuses_are_named(
+    #[case] whitelist: &str,
+    #[case] name: &str,
+    #[case] told: &str,
+) -> Result<()> {
+    let plugin =
+        format!("apiVersion: podtolerationrestriction.admission.k8s.io/v1alpha1\nkind: Configuration\n{whitelist}\n");
+    let list = r#"'[{"key": "gpu", "operator": "Exists", "effect": "NoSchedule"}]'"#;
+    let annotations = match name {
+        "gpu" => format!("{{scheduler.alpha.kubernetes.io/tolerationsWhitelist: {list}}}"),
+        _ => "{}".to_owned(),
+    };
+    let cluster =
+        format!("{{apiVersion: v1, kind: Namespace, metadata: {{name: {name}, annotations: {annotations}}}}}\n");
+    let files = [("plugin.yml", plugin.as_str()), ("cluster.yml", &cluster)];
+    let text = printed(&convert(&format!("refused-{name}"), &files, &["-c", "cluster.yml"])?)?.replace("\n#   ", " ");
+    assert!(text.contains(told) && text.contains("which every Pod has; here it is accepted"), "{text}");
+    Ok(())
+}
+
+#[test]
+fn everything_may_only_warn() -> Result<()> {
+    let text = printed(&convert("warn", &[("plugin.yml", NODE_SELECTOR)], &["--warn"])?)?;
+    assert_eq!(
+        settings(&text)?["placement"]["namespaces"],
+        json!([
+            { "name": "production", "enforcement": "Warn", "allowedNodeSelector": "env=production" },
+            { "name": "*", "enforcement": "Warn" },
+        ])
+    );
+    let text = printed(&convert("warn", &[("plugin.yml", TOLERATIONS)], &["--warn"])?)?;
+    let whitelist = of_tolerations("whitelist")?;
+    assert_eq!(
+        settings(&text)?["placement"]["namespaces"],
+        json!([{ "name": "*", "enforcement": "Warn", "allowedTolerations": whitelist }])
+    );
+    Ok(())
+}
+
+#[test]
+fn all_that_no_plugin_reads_is_told() -> Result<()> {
+    let file = "podNodeSelectorPluginConfig: { a: 'x!=y', b: 'x=1', c: '=', d: 'x in (y)' }";
+    let output = convert("all", &[("plugin.yml", file)], &[])?;
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    let lines: Vec<&str> = stderr.lines().collect();
+    assert_eq!((output.status.code(), lines.len()), (Some(2), 3), "{stderr}");
+    let by_hand = "; placement can read it: write it into the settings by hand";
+    for (line, (name, is_readable)) in lines.iter().zip([("a", true), ("c", false), ("d", true)]) {
+        let told = format!("error: plugin.yml: podNodeSelectorPluginConfig.{name}: PodNodeSelector can't read it: ");
+        assert!(line.starts_with(&told) && line.ends_with(by_hand) == is_readable, "{line}");
+    }
     Ok(())
 }
 
@@ -177,7 +263,7 @@ fn an_empty_whitelist_becomes_none() -> Result<()> {
 #[case::no_path(
     "no-path",
     "{apiVersion: apiserver.config.k8s.io/v1, kind: AdmissionConfiguration, plugins: [{name: PodNodeSelector, path: x.yml}]}",
-    "plugins[0].path: cannot read x.yml"
+    "plugins[0].path: cannot read x.yml: No such file or directory (os error 2); copy the file here, and write where it is"
 )]
 #[case::a_selector(
     "selector",
@@ -279,7 +365,7 @@ fn tells_the_namespaces_whose_annotations_are_read_differently() -> Result<()> {
     let files = [("admission.yml", file.as_str()), ("cluster.json", &cluster)];
     let text = printed(&convert("cluster", &files, &["-c", "cluster.json"])?)?;
     let report = text.replace("\n#   ", " ");
-    let heading = "# Namespaces of cluster.json for which something changes, or whose Pods are refused as before:\n";
+    let heading = "# Namespaces of cluster.json for which something changes, or whose Pods the plugins refuse:\n";
     assert!(report.contains(heading), "{report}");
     for (name, _, _, expected) in namespaces {
         match expected {

@@ -106,7 +106,7 @@ impl Checkout {
         {
             checkout.program(program, script)?;
         }
-        for program in ["cargo", "docker", "helm", "kwctl"] {
+        for program in ["cargo", "docker", "helm", "jq", "kwctl"] {
             checkout.program(program, "#!/bin/sh\n")?;
         }
         // What a page changes must not be changed in the repository.
@@ -143,7 +143,8 @@ impl Checkout {
         checkout.write("daemonset.yml", &DEPLOYMENT.replace("Deployment", "DaemonSet"))?;
         checkout.write("tests.yml", TESTS)?;
         let policy = checkout.run("kubectl node-placement policy settings.yml")?;
-        for file in ["bin/answers/policy", "policy.yml", "back.yml", "backstop.yml"] {
+        let deployed = "bin/answers/clusteradmissionpolicies.policies.kubewarden.io";
+        for file in ["bin/answers/policy", deployed, "policy.yml", "back.yml", "backstop.yml"] {
             checkout.write(file, &text(&policy.stdout))?;
         }
         Ok(checkout)

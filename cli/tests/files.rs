@@ -206,3 +206,85 @@ fn of_a_repeated_key_the_last_counts() -> Result<()> {
     assert!(status == Some(1) && printed.contains(told), "{printed}");
     Ok(())
 }
+
+/// What the policy adds is required by its setting, and not requested by the manifest.
+#[rstest]
+#[case::a_pod(
+    "{ apiVersion: v1, kind: Pod, metadata: { name: web, namespace: shop }, spec: { containers: [{ name: c, image: x }] } }"
+)]
+#[case::a_deployment(
+    "{ apiVersion: apps/v1, kind: Deployment, metadata: { name: web, namespace: shop }, spec: { selector: { matchLabels: { a: b } \
+     }, template: { metadata: { labels: { a: b } }, spec: { containers: [{ name: c, image: x }] } } } }"
+)]
+fn a_label_is_required_by_the_setting_that_adds_it(#[case] manifest: &str) -> Result<()> {
+    let cluster = "{ apiVersion: v1, kind: Namespace, metadata: { name: shop } }\n---\n{ apiVersion: v1, kind: Node, metadata: { \
+                   name: n-1, labels: { team: other } } }\n";
+    let settings = "placement: { namespaces: [{ name: shop, requiredNodeSelector: team=shop }, { name: '*', requiredNodeSelector: '!team' }] }";
+    let (settings, cluster) = (written("settings.yml", settings)?, written("cluster.yml", cluster)?);
+    let (_, printed) = answer(&["try", &written("web.yml", manifest)?, "-s", &settings, "-c", &cluster])?;
+    let printed = printed.split_whitespace().collect::<Vec<_>>().join(" ");
+    let told =
+        "the node has team=other, the Pod needs team=shop, required by placement.namespaces[0].requiredNodeSelector";
+    assert!(printed.contains(told), "{printed}");
+    Ok(())
+}
+
+/// With `required: true`, a node without the value can't run the Pod.
+#[test]
+fn required_metadata_excludes_nodes_in_tests_too() -> Result<()> {
+    let cluster = written(
+        "cluster.yml",
+        "{ apiVersion: v1, kind: Namespace, metadata: { name: kafka } }\n---\n{ apiVersion: v1, kind: Node, metadata: { name: z-1, \
+         labels: { topology.kubernetes.io/zone: a } } }\n---\n{ apiVersion: v1, kind: Node, metadata: { name: z-2 } }\n",
+    )?;
+    let settings =
+        "nodeMetadata: { propagate: [{ nodeLabel: topology.kubernetes.io/zone, required: true, env: ZONE }] }";
+    let settings = written("settings.yml", settings)?;
+    let pod = written(
+        "pod.yml",
+        "{ apiVersion: v1, kind: Pod, metadata: { name: web, namespace: kafka }, spec: { containers: [{ name: c, image: x }] } }",
+    )?;
+    let tests = format!(
+        "tests: [{{ name: T, settings: {settings}, cluster: {cluster}, cases: [{{ name: zones, manifest: {pod}, expect: {{ accepted: \
+         true, nodes: [z-1], environment: {{ ZONE: a }} }} }}] }}]"
+    );
+    let (status, printed) = answer(&["test", &written("tests.yml", &tests)?])?;
+    assert_eq!(status, Some(0), "{printed}");
+    Ok(())
+}
+
+#[test]
+fn a_node_pool_of_another_version_is_named() -> Result<()> {
+    let cluster = "{ apiVersion: v1, kind: Namespace, metadata: { name: office } }\n---\n{ apiVersion: v1, kind: Node, metadata: { \
+                   name: n1 } }\n---\n{ apiVersion: karpenter.sh/v1beta1, kind: NodePool, metadata: { name: default }, spec: {} }\n";
+    let settings = "placement: { namespaces: [{ name: '*', requiredNodeSelector: karpenter.sh/capacity-type=spot }] }";
+    let (settings, cluster) = (written("settings.yml", settings)?, written("cluster.yml", cluster)?);
+    for arguments in [&["preview"][..], &["explain", "-n", "office"]] {
+        let (_, printed) = answer(&[arguments, &["-s", &settings, "-c", &cluster]].concat())?;
+        let printed = printed.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(printed.contains("NodePool default has apiVersion karpenter.sh/v1beta1, which is not"), "{printed}");
+        assert!(!printed.contains("Karpenter is"), "{printed}");
+    }
+    Ok(())
+}
+
+/// A policy that verifies refuses what a later webhook adds to a Pod, where variables are written to containers.
+#[test]
+fn a_container_that_came_later_is_refused_by_a_policy_that_verifies() -> Result<()> {
+    let settings =
+        "nodeMetadata: { propagate: [{ nodeLabel: topology.kubernetes.io/zone, default: unknown, env: ZONE }] }";
+    let (_, policy) = answer(&["policy", &written("settings.yml", settings)?])?;
+    let policy = written("verify.yml", &policy.replace("mutating: true", "mutating: false"))?;
+    let env = "[{ name: ZONE, valueFrom: { fieldRef: { apiVersion: v1, fieldPath: \"metadata.annotations['topology.kubernetes.io/zone']\" \
+               } } }]";
+    let pod = format!(
+        "{{ apiVersion: v1, kind: Pod, metadata: {{ name: a, namespace: shop }}, spec: {{ containers: [{{ name: c, image: x, env: {env} \
+         }}, {{ name: proxy, image: y }}] }} }}"
+    );
+    let cluster = written("cluster.yml", "{ apiVersion: v1, kind: Namespace, metadata: { name: shop } }\n")?;
+    let (status, printed) = answer(&["try", &written("pod.yml", &pod)?, "-s", &policy, "-c", &cluster])?;
+    assert!(status == Some(1) && printed.contains("attempted to mutate the request"), "{printed}");
+    let (_, printed) = answer(&["check", &policy])?;
+    assert!(printed.contains("spec.mutating: false, while nodeMetadata.propagate has env"), "{printed}");
+    Ok(())
+}

@@ -18,6 +18,8 @@ const KUBECTL: &str = r#"#!/bin/sh
 folder="$(dirname "$0")"
 echo "$@" >>"$folder/calls"
 [ -e "$folder/broken" ] && { echo "error: You must be logged in to the server" >&2; exit 1; }
+[ -e "$folder/unknown-$2" ] && { echo "Fehler: so etwas kennt der Server nicht" >&2; exit 1; }
+[ "$1" = api-resources ] && { echo "ec2nodeclasses.karpenter.k8s.aws"; exit 0; }
 [ -e "$folder/gone-$2" ] && { echo "Error from server (NotFound): the server could not find the requested resource" >&2; exit 1; }
 if [ -e "$folder/$2" ]; then cat "$folder/$2"; exit 0; fi
 echo "Error from server (Forbidden): $2 is forbidden: User \"ada\" cannot list resource \"$2\"" >&2
@@ -100,11 +102,14 @@ fn a_preview_asks_the_cluster_of_the_kubeconfig() -> Result<()> {
     let output = played.run(&["preview", "-s", "settings.yml", "--context", "test", "--kubeconfig", "my.conf"])?;
     assert_eq!(output.status.code(), Some(1), "{output:?}");
     let report = text(&output.stdout).replace('\n', " ");
-    assert!(report.starts_with("Not yet: cronjobs.batch, daemonsets.apps, jobs.batch, "), "{report}");
+    assert!(
+        report.starts_with("Not yet: cronjobs.batch, daemonsets.apps, deviceclasses.resource.k8s.io, jobs.batch, "),
+        "{report}"
+    );
     assert!(report.contains("; 1 Pod and new Pods in 1 namespace change."), "{report}");
     assert!(!report.contains("deployments.apps could not"), "{report}");
     let calls = played.calls()?;
-    let pods = "get pods --all-namespaces -o json --context test --kubeconfig my.conf\n";
+    let pods = "get pods --all-namespaces -o json --show-managed-fields --context test --kubeconfig my.conf\n";
     assert!(calls.contains(pods) && calls.contains("get runtimeclasses.node.k8s.io "), "{calls}");
     Ok(())
 }
@@ -225,6 +230,54 @@ fn a_namespace_is_explained() -> Result<()> {
     Ok(())
 }
 
+const DEPLOYED: &str = r#"{"kind": "List", "items": [{"apiVersion": "policies.kubewarden.io/v1", "kind":
+    "ClusterAdmissionPolicy", "metadata": {"name": "fences"}, "spec": {"module": "m", "mutating": true, "mode": "protect", "rules":
+    [{"apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"], "operations": ["CREATE"]}], "settings": {"placement":
+    {"namespaces": [{"name": "team-a", "requiredNodeSelector": "pool=red"}]}}}}, {"apiVersion": "policies.kubewarden.io/v1",
+    "kind": "ClusterAdmissionPolicy", "metadata": {"name": "another"}, "spec": {"module": "m", "mutating": false, "settings": {}}}]}"#;
+
+/// Without settings, those of the deployed policies count.
+#[test]
+fn what_is_deployed_is_explained_previewed_and_tried() -> Result<()> {
+    let pod = "{apiVersion: v1, kind: Pod, metadata: {name: new, namespace: team-a}, spec: {containers: [{name: c, image: i}]}}";
+    let files = [
+        ("namespaces", NAMESPACES),
+        ("nodes", NODES),
+        ("pods", EMPTY),
+        ("clusteradmissionpolicies.policies.kubewarden.io", DEPLOYED),
+        ("pod.yml", pod),
+    ];
+    let played = Played::new("deployed", &files)?;
+    for (arguments, told) in [
+        (vec!["explain", "-n", "team-a"], "pool=red, by placement.namespaces[0].requiredNodeSelector"),
+        (vec!["preview"], "Not yet: "),
+        (vec!["try", "pod.yml"], "could run on three"),
+    ] {
+        let output = played.run(&arguments)?;
+        let printed = text(&output.stdout);
+        assert!(printed.starts_with("Settings: as deployed, of the policy fences\n"), "{output:?}");
+        assert!(printed.contains(told), "{output:?}");
+    }
+    fs::write(played.0.join("calls"), "")?;
+    let output = played.run(&["preview", "-s", "settings.yml", "--old", "deployed", "-o", "json"])?;
+    let preview: Value = serde_json::from_slice(&output.stdout)?;
+    assert!(preview["verdict"]["text"].is_string(), "{output:?}");
+    let output = played.run(&["try", "pod.yml", "-s", "settings.yml"])?;
+    assert!(!text(&output.stdout).contains("Settings: as deployed"), "{output:?}");
+    assert!(!played.calls()?.contains("get namespaces -o json\nget namespaces"), "{}", played.calls()?);
+    Ok(())
+}
+
+/// kubectl says in its user's language that there is no such kind; the cluster says which kinds it has.
+#[test]
+fn a_kind_that_the_cluster_does_not_have_is_no_gap() -> Result<()> {
+    let files = [("namespaces", NAMESPACES), ("nodes", NODES), ("unknown-nodepools.karpenter.sh", "")];
+    let output = Played::new("unknown", &files)?.run(&["explain", "-n", "team-a", "-s", "settings.yml"])?;
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    assert!(!text(&output.stdout).contains("nodepools.karpenter.sh"), "{output:?}");
+    Ok(())
+}
+
 /// Its definition was deleted since kubectl asked which kinds there are.
 #[test]
 fn a_cluster_whose_karpenter_is_gone_has_no_node_pools() -> Result<()> {
@@ -242,7 +295,11 @@ fn a_pod_is_explained() -> Result<()> {
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     let told: Value = yaml_serde::from_str(&text(&output.stdout))?;
     assert_eq!(told["subject"]["node"], "three", "{told}");
-    assert!(played.calls()?.contains("get pods web --namespace team-a -o json\n"), "{}", played.calls()?);
+    assert!(
+        played.calls()?.contains("get pods web --namespace team-a -o json --show-managed-fields\n"),
+        "{}",
+        played.calls()?
+    );
     Ok(())
 }
 

@@ -65,7 +65,7 @@ fn page_of(settings: SettingsFile, cluster: Manifests, origin: &Origin) -> Resul
 
 /// The sample cluster's.
 fn sample() -> Result<String> {
-    let settings = SettingsFile::load_all(&root().join("cli/tour/fences.yml"))?.pop().context("settings")?;
+    let settings = SettingsFile::load(&root().join("cli/tour/fences.yml"))?.0.pop().context("settings")?;
     let cluster = Manifests::load(&root().join("cli/tour/cluster"))?;
     let origin = Origin::now("cli/tour/cluster".to_owned(), "cli/tour/fences.yml".to_owned(), None);
     page_of(settings, cluster, &origin)

@@ -8,6 +8,7 @@ use std::{collections::BTreeMap, fs, path::Path};
 use anyhow::{Context, Result, ensure};
 use cli::{
     Manifests, Policy, SettingsFile,
+    cluster::Kind,
     input::{
         documents::objects,
         kubectl::{Listed, Unreadable},
@@ -113,7 +114,8 @@ impl Planted {
 }
 
 fn unreadable(resource: &String) -> Unreadable {
-    Unreadable { resource: resource.clone(), is_not_found: false, reason: format!("{resource} is forbidden") }
+    let kind = Kind::all().find(|kind| kind.for_kubectl() == *resource).unwrap_or(Kind::NodePool);
+    Unreadable { kind, resource: resource.clone(), is_not_found: false, reason: format!("{resource} is forbidden") }
 }
 
 fn outcome(Forecast { outcome, would_be }: Forecast) -> String {

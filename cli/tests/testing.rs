@@ -69,8 +69,8 @@ fn stdout(output: &Output) -> String {
 )]
 #[case::conceals(
     "with: { object: { spec: { nodeSelector: { pool: red } } } }",
-    "conceals: [green]",
-    "conceals: [pool=blue]",
+    "accepted: false, conceals: [green]",
+    "accepted: false, conceals: [pool=blue]",
     "conceals"
 )]
 #[case::warnings("", "warnings: []", "warnings: [a]", "warnings")]
@@ -252,11 +252,11 @@ fn a_policy_that_is_not_asked_changes_nothing() -> Result<()> {
 
 #[rstest]
 #[case::nothing("", "expected one document with tests; found 0")]
-#[case::something_else("kind: Pod", "unknown field `kind`, expected `tests`")]
+#[case::something_else("kind: Pod", "kind: unknown field \"kind\", expected one of tests")]
 #[case::no_test("tests: []", "tests.yml:1:1: tests: expected at least one test")]
 #[case::no_case(&tests("[]"), ": tests[0].cases: expected at least one case")]
 #[case::no_expectation(&tests("[{ name: a, expect: {} }]"), ": tests[0].cases[0].expect: names nothing that is expected")]
-#[case::an_unknown_field(&tests("[{ name: a, expect: { acepted: true } }]"), "unknown field `acepted`")]
+#[case::an_unknown_field(&tests("[{ name: a, expect: { acepted: true } }]"), "cases[0].expect.acepted: unknown field \"acepted\", did you mean accepted?")]
 #[case::twice(
     &tests("[{ name: a, expect: { code: 1 } }, { name: a, expect: { code: 1 } }]"),
     ": tests[0].cases[1].name: \"a\" is there twice"
@@ -331,35 +331,80 @@ fn a_mistake_is_no_failure(#[case] file: &str, #[case] told: &str) -> Result<()>
     Ok(())
 }
 
-/// What `--init` writes passes, and has a case for each entry and for each kind of answer.
+/// What `--init` writes passes, and has a case for each subject of a preview, but for those that the policy exempts.
 #[test]
 fn a_first_file_says_what_is() -> Result<()> {
     let folder = folder_of("init")?;
     fs::write(folder.join("settings.yml"), SETTINGS)?;
     let asking = "{ apiVersion: apps/v1, kind: Deployment, metadata: { name: asking, namespace: team-blue }, \
-                  spec: { template: { spec: { nodeSelector: { pool: red }, containers: [{ name: c, image: i }] } } } }";
+                  spec: { template: { metadata: { labels: { app: a } }, spec: { nodeSelector: { pool: red }, containers: [{ \
+                  name: c, image: i, env: [{ name: SECRET, value: x }], resources: { requests: { cpu: 2 } } }] } } } }";
     let lost = asking.replace("asking, namespace: team-blue", "lost, namespace: other").replace("red", "green");
-    let other = format!("{{ apiVersion: v1, kind: Namespace, metadata: {{ name: other }} }}, {lost}");
-    let cluster = format!("{{ kind: List, items: {} }}", CLUSTER.replacen('[', &format!("[{asking}, {other}, "), 1));
-    fs::write(folder.join("cluster.yml"), cluster)?;
+    let web = asking.replace("asking", "web").replace("nodeSelector: { pool: red }, ", "");
+    let namespaces = ["other", "kube-system"]
+        .map(|name| format!("{{ apiVersion: v1, kind: Namespace, metadata: {{ name: {name} }} }}"))
+        .join(", ");
+    let all = format!("[{asking}, {lost}, {web}, {namespaces}, ");
+    fs::write(folder.join("cluster.yml"), format!("{{ kind: List, items: {} }}", CLUSTER.replacen('[', &all, 1)))?;
     let written = command(&folder).args(["--init", "-s", "settings.yml", "-c", "cluster.yml"]).output()?;
     ensure!(written.status.success(), "{}", String::from_utf8_lossy(&written.stderr));
-    let marked = "      nodes: [] # no node takes it: is that intended?\n";
-    assert_eq!(stdout(&written).matches(marked).count(), 1, "{}", stdout(&written));
     let file: Value = yaml_serde::from_slice(&written.stdout)?;
     let cases = file["tests"][0]["cases"].as_array().context("cases")?;
     let told: Vec<Value> = cases.iter().map(|case| json!([case["name"], case["expect"]["accepted"]])).collect();
     let expected = [
-        json!(["Pod other/plain is accepted unchanged", true]),
+        json!(["Pod other/plain is accepted as it is", true]),
         json!(["Pod team-blue/plain gets pool=blue; toleration team", true]),
+        json!(["Deployment other/lost: its Pods would stay as they are, and no node can run it", true]),
         json!(["Deployment team-blue/asking is refused", false]),
-        json!(["Deployment other/lost is accepted unchanged", true]),
+        json!(["Deployment team-blue/web: its Pods would get pool=blue; toleration team", true]),
     ];
     assert_eq!(told, expected);
     assert_eq!(cases[1]["expect"]["nodes"], json!(["blue", "more-blue"]));
+    let template = json!({ "metadata": { "labels": { "app": "a" } }, "spec": {
+        "containers": [{ "name": "c", "image": "i", "resources": { "requests": { "cpu": 2 } } }] } });
+    assert_eq!(cases[4]["manifest"]["spec"]["template"], template);
     fs::write(folder.join("tests.yml"), &written.stdout)?;
     let output = command(&folder).arg("tests.yml").output()?;
-    assert_eq!(stdout(&output), "4 cases passed\n");
+    assert_eq!(stdout(&output), "5 cases passed\n");
+    let more = ["--init", "-s", "settings.yml", "-c", "cluster.yml", "-c", "cluster.yml"];
+    let output = command(&folder).args(more).output()?;
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    Ok(())
+}
+
+/// Beside the text, also where a file of tests has a mistake.
+#[test]
+fn results_are_written_for_ci_beside_the_text() -> Result<()> {
+    let cases = "[{ name: a, expect: { accepted: true } }, { name: b, expect: { accepted: false } }]";
+    let output = test("junit-file", &[("tests.yml", &tests(cases))], &["--junit", "junit.xml"])?;
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    assert!(stdout(&output).ends_with("1 case failed of 2\n"), "{output:?}");
+    let path = folder_of("junit-file")?.join("junit.xml");
+    assert!(fs::read_to_string(&path)?.contains("<testcase name=\"b\" classname=\"T\""));
+    let output = test("junit-file", &[("tests.yml", "tests: []")], &["--junit", "junit.xml"])?;
+    assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(2), ""), "{output:?}");
+    assert!(String::from_utf8_lossy(&output.stderr).starts_with("error: tests.yml:1:1: tests: "), "{output:?}");
+    assert!(fs::read_to_string(&path)?.contains("<error message=\"tests.yml:1:1: tests: "));
+    Ok(())
+}
+
+/// No field but those that are about refusals makes a case pass whose request is refused.
+#[rstest]
+#[case::nothing_added("adds: []")]
+#[case::no_change("patch: []")]
+#[case::no_warning("warnings: []")]
+#[case::no_node("nodes: []")]
+#[case::no_variable("environment: {}")]
+#[case::no_audit("audit: {}")]
+#[case::a_log("logs: [pool=red]")]
+#[case::a_secret("conceals: [green]")]
+fn a_refusal_must_be_expected(#[case] expect: &str) -> Result<()> {
+    let pod = "with: { object: { spec: { nodeSelector: { pool: red } } } }";
+    let case = format!("[{{ name: a, {pod}, expect: {{ {expect} }} }}]");
+    let folder = format!("refusal-{}", expect.len());
+    let output = test(&folder, &[("tests.yml", &tests(&case))], &[])?;
+    let printed = stdout(&output) + &String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.code() != Some(0), "{printed}");
     Ok(())
 }
 

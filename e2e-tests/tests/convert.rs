@@ -75,7 +75,7 @@ fn counted(
 /// The settings for a plugin's configuration.
 fn converted(configuration: &Value) -> Result<Value> {
     let plugins = Plugins::from_document(configuration, Path::new(""))?;
-    let text = write_settings(&plugins, "a test", None)?;
+    let text = write_settings(&plugins, "a test", None, false)?;
     yaml_documents(&text)?.pop().context("settings")
 }
 

@@ -21,7 +21,7 @@ const SMALL: Size = Size { nodes: 7, namespaces: 15, pods: 300 };
 
 fn settings(name: &str) -> Result<SettingsFile> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/settings").join(format!("{name}.yml"));
-    SettingsFile::load_all(&path)?.pop().context("settings")
+    SettingsFile::load(&path)?.0.pop().context("settings")
 }
 
 fn preview(policy: &Policy, name: &str, objects: &[Born]) -> Result<Preview> {

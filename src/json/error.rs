@@ -15,6 +15,8 @@ struct PathAndProblem {
     /// The path of the value, as in `spec.containers[0].env`. It is empty for the value that was read.
     path: String,
     problem: String,
+    /// The field that the value must not have, if that is the problem.
+    unknown_field: Option<String>,
 }
 
 /// Adds the beginning of the path to a [`ReadError`].
@@ -29,7 +31,7 @@ pub trait Within {
 impl ReadError {
     /// Returns the error that the value itself has this `problem`. [`Within`] adds the path.
     pub fn new(problem: impl Into<String>) -> Self {
-        Self(Box::new(PathAndProblem { path: String::new(), problem: problem.into() }))
+        Self(Box::new(PathAndProblem { path: String::new(), problem: problem.into(), unknown_field: None }))
     }
 
     /// Returns the error that something else than the expected was found.
@@ -47,17 +49,24 @@ impl ReadError {
         &self.0.problem
     }
 
+    /// Returns the field of the value that is unknown, if that is the problem.
+    pub fn unknown_field(&self) -> Option<&str> {
+        self.0.unknown_field.as_deref()
+    }
+
     pub(super) fn of(error: &serde_json::Error, text: &str) -> Self {
         let mut steps = steps_to(error, text);
         let text = error.to_string();
         // The text may be a part of the request: its lines and columns mean nothing to the requester.
         let text = text.rsplit_once(" at line ").map_or(text.as_str(), |(text, _)| text);
+        let mut unknown = None;
         let problem = if let Some(field) = text.strip_prefix("missing field ") {
             steps.push(field.trim_matches('`').to_owned());
             "expected a value, found nothing".to_owned()
         } else if let Some((found, known)) = found_and_known(text, "unknown field ") {
             // The last step is the field itself.
             steps.pop_if(|step| *step == step_to(found));
+            unknown = Some(found.to_owned());
             unknown_field(found, &known)
         } else if let Some((found, known)) = found_and_known(text, "unknown variant ") {
             format!("found {}, expected one of {}", quote(found), known.join(", "))
@@ -65,6 +74,7 @@ impl ReadError {
             in_words(text)
         };
         let mut error = Self::new(problem);
+        error.0.unknown_field = unknown;
         for step in steps.iter().rev() {
             error = error.within(step);
         }
@@ -73,22 +83,24 @@ impl ReadError {
 }
 
 /// Splits `text`, if it starts with `beginning`, into the word that was found and the known words.
-fn found_and_known<'t>(text: &'t str, beginning: &str) -> Option<(&'t str, Vec<&'t str>)> {
+pub fn found_and_known<'t>(text: &'t str, beginning: &str) -> Option<(&'t str, Vec<&'t str>)> {
     let (found, known) = text.strip_prefix(beginning)?.rsplit_once(", expected ")?;
     // The words are in backticks.
     Some((found.trim_matches('`'), known.split('`').skip(1).step_by(2).collect()))
 }
 
 /// Words the problem that a field is unknown, with the `known` field that is most like it.
-fn unknown_field(found: &str, known: &[&str]) -> String {
-    let distances = known.iter().map(|known| (strsim::levenshtein(found, known), *known));
-    match distances.min() {
-        // More than half of it is the same.
-        Some((distance, alike)) if distance * 2 < found.chars().count() => {
-            format!("unknown field {}, did you mean {alike}?", quote(found))
-        }
-        _ => format!("unknown field {}, expected one of {}", quote(found), known.join(", ")),
+pub fn unknown_field(found: &str, known: &[&str]) -> String {
+    match most_alike(found, known) {
+        Some(alike) => format!("unknown field {}, did you mean {alike}?", quote(found)),
+        None => format!("unknown field {}, expected one of {}", quote(found), known.join(", ")),
     }
+}
+
+/// Returns the `known` word that is most like the one that was found, if more than half of it is the same.
+pub fn most_alike<'k>(found: &str, known: &[&'k str]) -> Option<&'k str> {
+    let distances = known.iter().map(|known| (strsim::levenshtein(found, known), *known));
+    distances.min().filter(|(distance, _)| distance * 2 < found.chars().count()).map(|(_, alike)| alike)
 }
 
 /// Replaces serde's words for types by those of the documentation.

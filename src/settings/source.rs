@@ -178,6 +178,11 @@ impl SettingsError {
     pub fn new(path: &dyn fmt::Display, problem: impl Into<String>) -> Self {
         Self(ReadError::new(problem).within(&path.to_string()))
     }
+
+    /// Returns the error about the value.
+    pub const fn error(&self) -> &ReadError {
+        &self.0
+    }
 }
 
 impl fmt::Display for SettingsError {

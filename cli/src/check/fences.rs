@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use node_placement_policy::{
     selector::{Operator, Requirement, Selector},
-    settings::{EntryAt, OnBindings, OnDefaultConflict, OnNodes, Placement, reference},
+    settings::{EntryAt, OnBindings, OnDefaultConflict, OnNodeName, OnNodes, Placement, reference},
 };
 
 use super::finding::Findings;
@@ -48,6 +48,13 @@ pub fn find(placement: &Placement, deployment: &[&Placement], findings: &mut Fin
              Verify"
         );
         findings.remark("placement.onBindings", text);
+    }
+    if deployment.iter().all(|placement| placement.on_node_name == OnNodeName::Ignore) {
+        let text = format!(
+            "Ignore, so whoever may create Pods can write any node into spec.nodeName, past {first}.requiredNodeSelector; \
+             set Verify"
+        );
+        findings.remark("placement.onNodeName", text);
     }
 }
 

@@ -6,9 +6,12 @@ use k8s_openapi::{
     api::admissionregistration::v1::{MatchCondition, RuleWithOperations},
     apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelectorRequirement, ObjectMeta},
 };
-use node_placement_policy::selector::{
-    Invalid,
-    syntax::{is_subdomain, label_key},
+use node_placement_policy::{
+    json::error::most_alike,
+    selector::{
+        Invalid,
+        syntax::{is_subdomain, label_key},
+    },
 };
 use serde::Deserialize;
 use serde_aux::serde_introspection::serde_introspect;
@@ -16,7 +19,8 @@ use serde_json::Value;
 
 use super::finding::{Finding, Findings};
 use crate::{
-    input::json::{pointer, typed},
+    engine,
+    input::json::{all_wrong, typed},
     policies::overrides::NAME_OF_AN_OBJECT,
     webhook::policy_spec::{ContextAwareResource, PolicySpec, requirement},
 };
@@ -26,9 +30,6 @@ const MOST_CONDITIONS: usize = 64;
 const SECONDS: RangeInclusive<i64> = 2..=30;
 /// The default of `timeoutSeconds`.
 const DEFAULT_SECONDS: i64 = 10;
-
-/// How alike a misspelt field and the known one are, at least.
-const SIMILAR: f64 = 0.8;
 
 /// Where a policy-server finds modules.
 const SCHEMES: [&str; 4] = ["registry", "https", "http", "file"];
@@ -52,10 +53,9 @@ struct Envelope {
 
 /// What is wrong beside the `spec`.
 pub fn find_beside_spec(policy: &Value, findings: &mut Findings) {
-    let (envelope, unknown_fields): (Envelope, Vec<String>) = match typed(policy, "") {
-        Ok(read) => read,
-        Err(error) => return findings.mistakes.push(Finding::from_line(&format!("{error:#}"))),
-    };
+    let (wrong, rest) = all_wrong(policy, |policy| typed::<Envelope>(policy, "").err()?.downcast().ok());
+    findings.mistakes.extend(wrong.into_iter().map(Finding::from));
+    let Ok((envelope, unknown_fields)) = typed::<Envelope>(&rest, "") else { return };
     add_unknown(&unknown_fields, findings);
     let found = envelope.api_version.unwrap_or_default();
     if found != API_VERSION {
@@ -99,19 +99,14 @@ pub fn find(policy: &PolicySpec, findings: &mut Findings) {
     find_in_selector("spec.objectSelector", &policy.object_selector, findings);
 }
 
-/// All unknown fields of a `spec` that has values of a wrong type, too: these are taken out, one after the other.
-pub fn find_unknown(spec: &Value, findings: &mut Findings) {
-    let mut spec = spec.clone();
-    loop {
-        let path = match PolicySpec::read(&spec) {
-            Ok(read) => return add_unknown(&read.unknown_fields, findings),
-            Err(error) => Finding::from_line(&format!("{error:#}")).path,
-        };
-        match spec.pointer_mut(&pointer(path.trim_start_matches("spec."))) {
-            Some(value) if !value.is_null() => *value = Value::Null,
-            _ => return,
-        }
+/// Finds all wrong types and unknown fields of the `spec` of a policy that can't be read.
+pub fn find_wrong_types(policy: &Value, findings: &mut Findings) {
+    let (wrong, rest) = all_wrong(policy, |policy| PolicySpec::read(&policy["spec"]).err()?.downcast().ok());
+    findings.mistakes.extend(wrong.into_iter().map(Finding::from));
+    if let Ok(spec) = PolicySpec::read(&rest["spec"]) {
+        add_unknown(&spec.unknown_fields, findings);
     }
+    findings.mistakes.extend(engine::policy::mistakes(&policy["spec"]["settings"]).into_iter().map(Finding::from));
 }
 
 /// Fields that the API server drops, each with the known field that looks most like it.
@@ -120,10 +115,8 @@ fn add_unknown(paths: &[String], findings: &mut Findings) {
         let (parent, field) = path.rsplit_once('.').unwrap_or(("", path));
         let mut known = known_fields(parent).to_vec();
         known.sort_unstable();
-        let likeness = |known: &str| strsim::jaro_winkler(known, field);
-        let near = known.iter().max_by(|one, other| likeness(one).total_cmp(&likeness(other)));
-        let text = match near.filter(|near| likeness(near) > SIMILAR) {
-            Some(near) => format!("unknown field; did you mean {near}?"),
+        let text = match most_alike(field, &known) {
+            Some(alike) => format!("unknown field; did you mean {alike}?"),
             None if known.is_empty() => "unknown field".to_owned(),
             None => format!("unknown field; expected one of {}", known.join(", ")),
         };

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::input::yaml::Position;
+use crate::input::{json::WrongType, yaml::Position};
 
 /// Something that is wrong, or may be: where, and what holds now, with a way out.
 #[derive(Clone, Debug, Default)]
@@ -14,6 +14,8 @@ pub struct Finding {
     /// The field that it is about, from the settings or from the policy on: `placement.onBindings`, `spec.rules[0]`. Empty
     /// for the whole.
     pub path: String,
+    /// The field at this path that is unknown, if one is.
+    pub unknown_field: Option<String>,
     /// What is found.
     pub text: String,
 }
@@ -24,12 +26,24 @@ impl Finding {
         Self { path: path.into(), text: text.into(), ..Self::default() }
     }
 
+    /// Returns the path of what it is about, with the unknown field.
+    pub fn place(&self) -> String {
+        let field = self.unknown_field.iter().map(|field| format!(".{field}"));
+        std::iter::once(self.path.clone()).chain(field).collect()
+    }
+
     /// Reads a line that begins with a path, or does not.
     pub fn from_line(line: &str) -> Self {
         match line.split_once(": ") {
             Some((path, text)) if !path.contains(' ') => Self::new(path, text),
             _ => Self::new("", line),
         }
+    }
+}
+
+impl From<WrongType> for Finding {
+    fn from(WrongType { path, problem, unknown_field }: WrongType) -> Self {
+        Self { unknown_field, ..Self::new(path, problem) }
     }
 }
 

@@ -22,27 +22,6 @@ use crate::{
     },
 };
 
-/// What users can set in an object that they create.
-const SETTABLE: [&str; 17] = [
-    "object.metadata.annotations",
-    "object.metadata.deletionGracePeriodSeconds",
-    "object.metadata.deletionTimestamp",
-    "object.metadata.finalizers",
-    "object.metadata.generateName",
-    "object.metadata.labels",
-    "object.metadata.name",
-    "object.metadata.ownerReferences",
-    "object.spec.activeDeadlineSeconds",
-    "object.spec.hostNetwork",
-    "object.spec.nodeName",
-    "object.spec.priorityClassName",
-    "object.spec.runtimeClassName",
-    "object.spec.schedulerName",
-    "object.spec.schedulingGates",
-    "object.spec.serviceAccountName",
-    "object.spec.tolerations",
-];
-
 /// Sends the samples that the settings are about past the conditions.
 pub fn find_in_conditions(file: &SettingsFile, policy: &PolicySpec, findings: &mut Findings) {
     let conditions = &policy.match_conditions;
@@ -103,11 +82,11 @@ fn find_opt_outs(file: &SettingsFile, policy: &PolicySpec, findings: &mut Findin
         return;
     }
     for condition in &policy.match_conditions {
-        let fields = condition.reads_without_comparing(&SETTABLE);
-        let Some(first) = fields.first() else { continue };
+        let choices = condition.choices_of_users();
+        let Some(first) = choices.first() else { continue };
         let field = first.trim_start_matches("object.");
         let text = format!(
-            "depends on {field}, which users choose, and so can bypass placement; select namespaces instead, or compare \
+            "depends on {field}, which users choose, so they can bypass placement; select namespaces instead, or compare \
              object with oldObject"
         );
         findings.remark(path(policy, &condition.name), format!("{:?} {text}", condition.name));

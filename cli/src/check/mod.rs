@@ -22,7 +22,11 @@ use serde::Serialize;
 use self::finding::{Finding, Findings};
 use crate::{
     Policy, SettingsFile,
-    input::yaml::{self, Document, RepeatedKey},
+    input::{
+        json::{WrongType, title},
+        settings_file::is_foreign,
+        yaml::{self, Document, RepeatedKey},
+    },
 };
 
 /// What `check` finds, for programs.
@@ -55,7 +59,12 @@ pub fn check(text: &str, engine: &Policy) -> Result<Findings> {
     }
     let mut found = Findings::default();
     let (mut documents, mut files) = (vec![], vec![]);
+    let are_all_foreign = read.documents.iter().all(|document| is_foreign(&document.value));
     for document in &read.documents {
+        if is_foreign(&document.value) && !are_all_foreign {
+            add(&mut found, passed_over(document), document, None);
+            continue;
+        }
         match SettingsFile::read(document.value.clone()) {
             Ok(file) => {
                 documents.push(document);
@@ -66,7 +75,7 @@ pub fn check(text: &str, engine: &Policy) -> Result<Findings> {
     }
     for (position, (document, file)) in documents.iter().zip(&files).enumerate() {
         let mut own = findings(file, &files, engine)?;
-        find_misplaced(file, files.get(..position).unwrap_or_default(), read.documents.len(), &mut own);
+        find_misplaced(file, files.get(..position).unwrap_or_default(), documents.len(), &mut own);
         if file.policy.is_some() {
             fields::find_beside_spec(&document.value, &mut own);
         }
@@ -105,15 +114,20 @@ fn add(found: &mut Findings, mut own: Findings, document: &Document, policy: Opt
     found.remarks.extend(own.remarks);
 }
 
-/// What is wrong with a document that is neither settings nor a policy.
+/// A document that is no policy of this module, beside some that are.
+fn passed_over(document: &Document) -> Findings {
+    let text = format!("{} is no policy of this module, and is passed over", title(&document.value));
+    Findings { mistakes: vec![], remarks: vec![Finding::new("", text)] }
+}
+
+/// What is wrong with a document that is neither settings nor a policy, or is a policy that can't be read.
 fn unreadable(document: &Document, error: &anyhow::Error) -> Findings {
-    let mistake = Finding::from_line(&format!("{error:#}"));
-    let is_wrong_type = mistake.path.starts_with("spec.");
-    let mut findings = Findings { mistakes: vec![mistake], remarks: vec![] };
-    // Of the rest of the policy, only unknown fields can be found then.
-    if is_wrong_type {
+    let mut findings = Findings::default();
+    if error.is::<WrongType>() {
+        fields::find_wrong_types(&document.value, &mut findings);
         fields::find_beside_spec(&document.value, &mut findings);
-        fields::find_unknown(&document.value["spec"], &mut findings);
+    } else {
+        findings.mistakes.push(Finding::from_line(&format!("{error:#}")));
     }
     findings
 }
@@ -126,9 +140,7 @@ fn repeated(key: &RepeatedKey) -> Finding {
 
 /// The path of the field of a finding in a document, which is settings, or a policy that has them.
 fn path_in(document: &Document, finding: &Finding) -> String {
-    // That of an unknown field, and not of what has it.
-    let unknown = finding.text.strip_prefix("unknown field \"").and_then(|rest| rest.split_once('"'));
-    let path = unknown.map_or_else(|| finding.path.clone(), |(field, _)| format!("{}.{field}", finding.path));
+    let path = finding.place();
     let path = path.trim_start_matches('.');
     // The paths of mistakes in settings begin below `spec.settings`.
     let first = path.split(['.', '[']).next().unwrap_or_default();

@@ -4,11 +4,12 @@
 use std::collections::BTreeMap;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
+use node_placement_policy::settings::OnNodeAffinity;
 
 use super::finding::{Finding, Findings};
 use crate::{
     SettingsFile,
-    input::settings::PLACEMENT,
+    input::settings::{PLACEMENT, entries_at, is_set},
     lists::distinct,
     policies::required_rules::{Feature, Request},
     webhook::{policy_spec::PolicySpec, resource::group_of},
@@ -89,6 +90,12 @@ fn remark_on_fields(file: &SettingsFile, policy: &PolicySpec, findings: &mut Fin
              send creations alone, as examples/verify.yml does",
         ),
         (
+            only_validates && is_set(&file.settings, "nodeMetadata.propagate[].env") && !policy.only_reports(),
+            "spec.mutating",
+            "false, while nodeMetadata.propagate has env: a Pod to which a later webhook adds a container is rejected, \
+             since that container lacks the variable; leave env out of these settings",
+        ),
+        (
             // It is true by default.
             policy.background_audit != Some(false) && has_subresources,
             "spec.backgroundAudit",
@@ -112,9 +119,35 @@ pub fn find_in_rules(file: &SettingsFile, policy: &PolicySpec, policies: &[Setti
     if policy.mutating == Some(false) && !policy.is_about_nodes() {
         return;
     }
-    let lacking = find_lacking_rules(file, policies, findings);
+    let mut lacking = find_lacking_rules(file, policies, findings);
+    lacking.extend(find_lacking_daemon_sets(file, policies, findings));
     remark_on_missing_rules(file, policies, &lacking, findings);
 }
+
+/// Adds a mistake if DaemonSets are not sent, though Pods are limited, and returns the request. Without the rule they get
+/// past the limit as with `onDaemonSets: Ignore`, which the policy calls a mistake.
+fn find_lacking_daemon_sets(
+    file: &SettingsFile,
+    policies: &[SettingsFile],
+    findings: &mut Findings,
+) -> Option<Request> {
+    let placement = file.typed.placement.as_ref().filter(|_| !file.is_about_nodes())?;
+    let at = entries_at(placement).find(|at| at.entry.limits_labels())?;
+    let are_sent = policies.iter().filter_map(|file| file.policy.as_ref()).any(|policy| policy.sends(DAEMON_SETS));
+    if are_sent || placement.on_node_affinity == OnNodeAffinity::Ignore {
+        return None;
+    }
+    let limit = if at.entry.allowed_node_selector.is_some() { "allowedNodeSelector" } else { "forbiddenNodeLabels" };
+    let text = format!(
+        "no {}, which {at}.{limit} needs: DaemonSets get past it, since their controller replaces the node affinity of their \
+         Pods; add the rule",
+        describe_request(DAEMON_SETS.1, DAEMON_SETS.2)
+    );
+    findings.mistake("spec.rules", text);
+    Some(DAEMON_SETS)
+}
+
+const DAEMON_SETS: Request = ("apps", "daemonsets", "CREATE");
 
 /// Requests without which a setting does nothing at all, and that no rule sends: adds a mistake for each, and returns them.
 fn find_lacking_rules(file: &SettingsFile, policies: &[SettingsFile], findings: &mut Findings) -> Vec<Request> {

@@ -2,8 +2,8 @@
 //! and that may do something else than what is meant.
 
 use node_placement_policy::{
-    selector::{Requirement, Selector, Whitelist, syntax},
-    settings::{EntryAt, OnDefaultConflict, Placement, first_not_allowed},
+    selector::{Operator, Requirement, Selector, Whitelist, syntax},
+    settings::{EntryAt, OnDefaultConflict, OnNodeName, Placement, first_not_allowed, key::ForbiddenLabels},
 };
 use serde_json::Value;
 
@@ -15,13 +15,13 @@ use crate::{
     Policy,
     engine::policy,
     input::{
-        json::pointer,
+        json::at,
         settings::{covers, covers_names, entries_at, entry_name, fence, namespace_selector, node_selector},
     },
 };
 
-/// The mistakes that the policy finds in its settings. It reports all of them in one sentence; the crate that it is made
-/// of has them one by one.
+/// The mistakes that the policy finds in its settings. It reports all of them in one sentence, or the first field that it
+/// can't read; the crate that it is made of has them one by one.
 ///
 /// # Errors
 /// The policy can't be run.
@@ -31,9 +31,11 @@ pub fn mistakes(settings: &Value, engine: &Policy) -> anyhow::Result<Vec<Finding
         return Ok(vec![]);
     }
     let message = answer.message.unwrap_or_default();
-    let mistakes = policy::mistakes(settings);
-    let lines = if mistakes.join("; ") == message { mistakes } else { vec![message] };
-    let mut findings: Vec<Finding> = lines.iter().map(|line| Finding::from_line(line)).collect();
+    let known = node_placement_policy::settings::mistakes(&settings.to_string());
+    if known.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ") != message {
+        return Ok(vec![Finding::from_line(&message)]);
+    }
+    let mut findings: Vec<Finding> = policy::mistakes(settings).into_iter().map(Finding::from).collect();
     for finding in &mut findings {
         if let Some((found, key)) = foreign_reference(settings, &finding.path) {
             finding.text += &format!("; for {found}, write $({key})");
@@ -53,7 +55,7 @@ fn foreign_reference<'s>(settings: &'s Value, path: &str) -> Option<(String, &'s
     if !path.starts_with("placement.namespaces[") || !may_refer {
         return None;
     }
-    let text = settings.pointer(&pointer(path))?.as_str()?;
+    let text = at(settings, path)?.as_str()?;
     FOREIGN_BRACKETS.iter().find_map(|(open, close)| {
         let (_, rest) = text.split_once(open)?;
         let (key, _) = rest.split_once(close)?;
@@ -72,9 +74,7 @@ pub fn find(placement: &Placement, deployment: &[&Placement], findings: &mut Fin
     }
     fences::find(placement, deployment, findings);
     for at in entries {
-        if let Some(text) = wrong_whitelist(at, placement) {
-            findings.remark(format!("{at}.allowedNodeSelector"), text);
-        }
+        find_in_limits(at, placement, findings);
     }
     for (position, username) in placement.exempt_usernames.iter().enumerate() {
         if let Some(problem) = problem_of_username(username) {
@@ -109,16 +109,57 @@ fn met_by_most(earlier: &Selector, later: &Selector) -> Option<Selector> {
     beyond.iter().all(is_met_by_most).then(|| Selector::new(beyond))
 }
 
-/// What a whitelist refuses beyond what Pods ask for: every Pod, or any choice.
-fn wrong_whitelist(at: EntryAt<'_>, placement: &Placement) -> Option<String> {
-    let allowed = node_selector(at.entry.allowed_node_selector.as_deref()?)?;
+/// Adds remarks on what an entry says of the labels that Pods may request.
+fn find_in_limits(at: EntryAt<'_>, placement: &Placement, findings: &mut Findings) {
+    let allowed = at.entry.allowed_node_selector.as_deref().and_then(node_selector);
+    if let Some(text) = allowed.as_ref().and_then(|allowed| wrong_whitelist(at, allowed, placement)) {
+        findings.remark(format!("{at}.allowedNodeSelector"), text);
+    }
+    let forbidden = ForbiddenLabels::new(&at.entry.forbidden_node_labels);
+    let named = |allowed: &Selector| {
+        let key = allowed.requirements().iter().map(Requirement::key).find(|key| forbidden.names(key))?;
+        Some(format!("forbids {key}, which allowedNodeSelector allows; remove it from one of the two"))
+    };
+    let text = match allowed {
+        _ if at.entry.forbidden_node_labels.is_empty() => None,
+        Some(allowed) if allowed.is_empty() => {
+            Some("allowedNodeSelector is empty, so Pods may request no label anyway; remove one of the two".to_owned())
+        }
+        Some(allowed) => named(&allowed),
+        None => None,
+    };
+    let may_name_nodes = forbidden.names(HOSTNAME) && placement.on_node_name != OnNodeName::Reject;
+    let of_names = may_name_nodes.then(|| {
+        format!("forbids {HOSTNAME}, but Pods may still choose a node by spec.nodeName; set onNodeName: Reject")
+    });
+    for text in text.into_iter().chain(of_names) {
+        findings.remark(format!("{at}.forbiddenNodeLabels"), text);
+    }
+}
+
+/// The label of a Node's name.
+const HOSTNAME: &str = "kubernetes.io/hostname";
+
+/// What a whitelist refuses beyond what Pods request: every Pod, or any choice.
+fn wrong_whitelist(at: EntryAt<'_>, allowed: &Selector, placement: &Placement) -> Option<String> {
     let fence = fence(at.entry);
     // Beside a fence an empty one is meant: Pods get the nodes of the fence, and have no choice.
     let is_empty = allowed.is_empty() && fence.is_none();
-    let refused_default =
-        refused_default(at, &Whitelist::new(allowed, fence.unwrap_or_default().requirements().to_vec()), placement);
-    let empty = || "empty, so a Pod may ask for no node at all; leave it out to allow everything".to_owned();
-    refused_default.or_else(|| is_empty.then(empty))
+    let whitelist = Whitelist::new(allowed.clone(), fence.unwrap_or_default().requirements().to_vec());
+    let is_negative =
+        |own: &Requirement| matches!(own.operator(), Operator::DoesNotExist | Operator::NotEquals | Operator::NotIn);
+    if let Some(refused) = refused_default(at, &whitelist, placement) {
+        Some(refused)
+    } else if is_empty {
+        Some("empty, so a Pod may request no node at all; leave it out to allow everything".to_owned())
+    } else if !allowed.is_empty() && allowed.requirements().iter().all(is_negative) {
+        Some(format!(
+            "has negative requirements only, so a Pod may request no other label; name those that it may, such as \
+             {allowed}, disktype; to forbid a label, use forbiddenNodeLabels"
+        ))
+    } else {
+        None
+    }
 }
 
 /// The cluster's default, which the whitelist of an entry without a default of its own does not allow. As in-tree, every Pod
@@ -274,8 +315,38 @@ mod tests {
     )]
     #[case::an_empty_whitelist(
         "{ namespaces: [{ name: a, allowedNodeSelector: '' }] }",
-        "placement.namespaces[0].allowedNodeSelector: empty, so a Pod may ask for no node at all; leave it out to allow \
+        "placement.namespaces[0].allowedNodeSelector: empty, so a Pod may request no node at all; leave it out to allow \
          everything"
+    )]
+    #[case::an_absence_alone(
+        "{ onBindings: Verify, namespaces: [{ name: a, FENCE, allowedNodeSelector: '!kubernetes.io/hostname' }, REST] }",
+        "placement.namespaces[0].allowedNodeSelector: has negative requirements only, so a Pod may request no other label; name \
+         those that it may, such as !kubernetes.io/hostname, disktype; to forbid a label, use forbiddenNodeLabels"
+    )]
+    #[case::other_values_alone(
+        "{ onBindings: Verify, namespaces: [{ name: a, FENCE, allowedNodeSelector: 'a!=gold, b notin (c)' }, REST] }",
+        "placement.namespaces[0].allowedNodeSelector: has negative requirements only, so a Pod may request no other label; name \
+         those that it may, such as a!=gold,b notin (c), disktype; to forbid a label, use forbiddenNodeLabels"
+    )]
+    #[case::nodes_that_pods_name(
+        "{ onBindings: Verify, onNodeName: Ignore, namespaces: [{ name: blue, FENCE }, REST] }",
+        "placement.onNodeName: Ignore, so whoever may create Pods can write any node into spec.nodeName, past \
+         placement.namespaces[0].requiredNodeSelector; set Verify"
+    )]
+    #[case::a_hostname_that_pods_can_name(
+        "{ namespaces: [{ name: a, forbiddenNodeLabels: ['kubernetes.io/*'] }] }",
+        "placement.namespaces[0].forbiddenNodeLabels: forbids kubernetes.io/hostname, but Pods may still choose a node by \
+         spec.nodeName; set onNodeName: Reject"
+    )]
+    #[case::a_forbidden_label_beside_an_empty_whitelist(
+        "{ onBindings: Verify, namespaces: [{ name: a, FENCE, allowedNodeSelector: '', forbiddenNodeLabels: [pool] }, REST] }",
+        "placement.namespaces[0].forbiddenNodeLabels: allowedNodeSelector is empty, so Pods may request no label anyway; remove \
+         one of the two"
+    )]
+    #[case::a_forbidden_label_that_is_allowed(
+        "{ namespaces: [{ name: a, allowedNodeSelector: 'disktype, pool in (a, b)', forbiddenNodeLabels: [pool] }] }",
+        "placement.namespaces[0].forbiddenNodeLabels: forbids pool, which allowedNodeSelector allows; remove it from one of the \
+         two"
     )]
     #[case::a_default_that_the_whitelist_refuses(
         "{ clusterDefaultNodeSelector: env=dev, namespaces: [{ name: a, allowedNodeSelector: disktype }] }",
@@ -361,6 +432,12 @@ mod tests {
     )]
     #[case::a_default_that_a_reference_may_allow(
         "{ clusterDefaultNodeSelector: env=dev, namespaces: [{ namespaceSelector: env, allowedNodeSelector: 'env=$(env)' }] }"
+    )]
+    #[case::a_whitelist_with_an_absence(
+        "{ onBindings: Verify, namespaces: [{ name: a, FENCE, allowedNodeSelector: 'disktype, !spot' }, REST] }"
+    )]
+    #[case::a_hostname_where_no_pod_names_its_node(
+        "{ onNodeName: Reject, namespaces: [{ name: a, allowedNodeSelector: disktype, forbiddenNodeLabels: ['kubernetes.io/*'] }] }"
     )]
     #[case::a_service_account(
         "{ exemptUsernames: ['system:serviceaccount:kueue-system:kueue-controller-manager', ada] }"

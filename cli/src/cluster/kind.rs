@@ -93,6 +93,20 @@ impl Kind {
         }
     }
 
+    /// Returns what kubectl calls it: `deployments.apps`, `pods`.
+    pub fn for_kubectl(self) -> String {
+        match self.group() {
+            "" => self.plural().to_owned(),
+            group => format!("{}.{group}", self.plural()),
+        }
+    }
+
+    /// Returns whether its objects are in no namespace.
+    pub const fn is_cluster_scoped(self) -> bool {
+        !matches!(self, Self::PersistentVolumeClaim | Self::PodDisruptionBudget)
+            && !matches!(self, Self::Of(resource) if !matches!(resource, Resource::Namespace | Resource::Node))
+    }
+
     /// Returns whether its objects are Pods, or have a controller that creates Pods.
     pub fn makes_pods(self) -> bool {
         self == Self::Of(Resource::Pod) || self.is_workload()
@@ -101,6 +115,19 @@ impl Kind {
     /// Returns whether its objects have a controller that creates Pods.
     pub fn is_workload(self) -> bool {
         matches!(self, Self::Of(resource) if resource.has_template() && resource != Resource::PodTemplate)
+    }
+
+    /// Returns whether a preview is not ready as long as objects of this kind must not be listed.
+    pub const fn holds_up_previews(self) -> bool {
+        !matches!(
+            self,
+            Self::Of(Resource::PodTemplate | Resource::Binding)
+                | Self::ClusterAdmissionPolicy
+                | Self::PersistentVolume
+                | Self::PersistentVolumeClaim
+                | Self::PodDisruptionBudget
+                | Self::PriorityClass
+        )
     }
 
     fn names(self) -> (&'static str, &'static str, &'static str, &'static str) {
@@ -146,5 +173,7 @@ mod tests {
             assert_eq!(Kind::of(kind.api_version(), kind.name()), Some(kind));
             assert!(!kind.plural().is_empty(), "{kind}");
         }
+        assert_eq!(Kind::RuntimeClass.for_kubectl(), "runtimeclasses.node.k8s.io");
+        assert!(Kind::RuntimeClass.is_cluster_scoped() && !Kind::Of(Resource::Pod).is_cluster_scoped());
     }
 }

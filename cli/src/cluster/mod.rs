@@ -26,7 +26,6 @@ use k8s_openapi::api::{
     node::v1::RuntimeClass,
     policy::v1::PodDisruptionBudget,
 };
-use serde_json::Value;
 
 pub use self::{
     find::makes_no_pods,
@@ -98,8 +97,7 @@ impl Cluster {
             Some((claim.metadata.namespace.clone()?, claim.metadata.name.clone()?))
         })?;
         cluster.budgets = objects.all().collect::<Result<_>>()?;
-        let policies = objects.of_kind(Kind::ClusterAdmissionPolicy.api_version(), "ClusterAdmissionPolicy");
-        cluster.deployed = policies.filter_map(|policy| deployed(policy.parse())).collect();
+        cluster.deployed = deployed_policies(&objects)?;
         cluster.objects = objects;
         Ok(cluster)
     }
@@ -139,8 +137,12 @@ fn named<T, K: Ord>(
     Ok(named)
 }
 
-/// Returns a deployed policy, if it is one of this module.
-fn deployed(policy: Value) -> Option<SettingsFile> {
-    let is_ours = is_of_this_policy(&policy["spec"]["settings"]);
-    if is_ours { SettingsFile::read(policy).ok() } else { None }
+/// Returns the policies of this module that are deployed: ClusterAdmissionPolicies with its settings.
+///
+/// # Errors
+/// A field of one has a wrong type.
+pub fn deployed_policies(objects: &Manifests) -> Result<Vec<SettingsFile>> {
+    let kind = Kind::ClusterAdmissionPolicy;
+    let policies = objects.of_kind(kind.api_version(), kind.name()).map(|policy| policy.parse());
+    policies.filter(|policy| is_of_this_policy(&policy["spec"]["settings"])).map(SettingsFile::read).collect()
 }

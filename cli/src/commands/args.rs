@@ -12,12 +12,14 @@ use super::Format;
 use crate::{
     Manifests, Policy, PolicySpec, SettingsFile,
     check::obstacles,
+    cluster::{Kind, deployed_policies},
     input::{
         apply,
         kubectl::{Kubectl, Listed},
     },
     lists::{counted, listed, shortened},
     output::terminal::print_stderr,
+    policies::{overrides::SYSTEM, policy_file::written_policies},
 };
 
 #[derive(Args, Default)]
@@ -46,36 +48,112 @@ pub fn formats(names: &[&'static str]) -> impl TypedValueParser<Value = Format> 
 
 #[derive(Args)]
 pub struct SettingsArgs {
-    /// The settings: what stands under spec.settings of a policy, or a whole ClusterAdmissionPolicy
+    /// Settings (the content of spec.settings), or a whole ClusterAdmissionPolicy [default: the policies of the cluster]
     #[arg(short, long, value_name = "FILE")]
     settings: Option<PathBuf>,
 }
 
+/// The policies of a deployment, as they are given.
+pub enum Given {
+    /// Those of a file.
+    Policies(Vec<SettingsFile>, PathBuf),
+    /// Settings alone, of a file.
+    Settings(Vec<SettingsFile>, PathBuf),
+    /// Those that the cluster has.
+    Deployed,
+}
+
+/// What stands for the policies that a cluster has.
+const DEPLOYED: &str = "deployed";
+
 impl SettingsArgs {
     /// The file.
     pub fn name(&self) -> String {
-        self.settings.iter().map(|path| path.display().to_string()).collect()
+        self.settings.as_ref().map_or_else(|| DEPLOYED.to_owned(), |path| path.display().to_string())
     }
 
-    /// The settings, which are valid: all policies of the file are one deployment.
-    pub fn read_all(&self, policy: &Policy) -> Result<Vec<SettingsFile>> {
-        let path = self.settings.as_deref().context(
-            "no settings: add -s FILE, with what stands under spec.settings of a policy, or a whole \
-             ClusterAdmissionPolicy, such as examples/placement.yml",
-        )?;
-        let files = read_valid_settings(policy, path)?;
-        let mut policies = files.iter().filter_map(|file| file.policy.as_ref()).peekable();
-        if policies.peek().is_some() && policies.all(PolicySpec::only_monitors) {
-            let now = "nothing is refused or changed yet; this is what enforcing would do";
-            print_stderr(&format!("note: {}: mode: monitor: {now}", self.name()));
-        }
-        Ok(files)
+    /// Whether there is a file.
+    pub const fn is_given(&self) -> bool {
+        self.settings.is_some()
+    }
+
+    /// Reads the settings, which are valid: all policies of the file are one deployment.
+    pub fn read_all(&self, policy: &Policy) -> Result<Given> {
+        let Some(path) = self.settings.as_deref() else { return Ok(Given::Deployed) };
+        Ok(Given::new(read_valid_settings(policy, path)?, path))
     }
 }
 
-/// Settings that are valid: all policies of a file are one deployment.
+impl Given {
+    /// Reads old settings; `deployed` stands for the policies of the cluster.
+    pub fn read_old(policy: &Policy, path: &Path) -> Result<Self> {
+        if path.as_os_str() == DEPLOYED {
+            return Ok(Self::Deployed);
+        }
+        Ok(Self::new(read_valid_settings(policy, path)?, path))
+    }
+
+    fn new(files: Vec<SettingsFile>, path: &Path) -> Self {
+        match files.iter().any(|file| file.policy.is_some()) {
+            true => Self::Policies(files, path.to_owned()),
+            false => Self::Settings(files, path.to_owned()),
+        }
+    }
+
+    /// Returns the policies; of those that the cluster has also a line that names them. Settings alone become the policies
+    /// that `policy` writes for them, and a note says so.
+    ///
+    /// # Errors
+    /// The cluster has none.
+    pub fn or_deployed(self, cluster: &Listed) -> Result<(Vec<SettingsFile>, Option<String>)> {
+        match self {
+            Self::Policies(files, path) => {
+                let mut policies = files.iter().filter_map(|file| file.policy.as_ref());
+                if policies.all(PolicySpec::only_monitors) {
+                    let now = "nothing is refused or changed yet; this is what enforcing would do";
+                    print_stderr(&format!("note: {}: mode: monitor: {now}", path.display()));
+                }
+                Ok((files, None))
+            }
+            Self::Settings(files, path) => {
+                print_stderr(&format!(
+                    "note: {}: settings alone are judged as the policy that kubectl node-placement policy writes for them; it \
+                     exempts {}",
+                    path.display(),
+                    listed(&SYSTEM.map(str::to_owned))
+                ));
+                let written = files.iter().map(|file| written_policies(&file.settings)).collect::<Result<Vec<_>>>()?;
+                Ok((written.concat(), None))
+            }
+            Self::Deployed => deployed(cluster).map(|(files, line)| (files, Some(line))),
+        }
+    }
+}
+
+/// Returns the policies that a cluster has, and a line that names them.
+fn deployed(cluster: &Listed) -> Result<(Vec<SettingsFile>, String)> {
+    let kind = Kind::ClusterAdmissionPolicy;
+    let files = deployed_policies(&cluster.manifests)?;
+    if files.is_empty() {
+        let unlisted = cluster.unreadable.iter().find(|it| it.kind == kind);
+        let why = unlisted.map_or_else(
+            || format!("the cluster has no {kind} of this policy"),
+            |it| format!("{} could not be listed: {}", it.resource, it.reason),
+        );
+        bail!(
+            "no settings: {why}; add -s FILE, with the content of spec.settings, or a whole ClusterAdmissionPolicy, such as \
+             examples/placement.yml"
+        );
+    }
+    let names: Vec<String> = files.iter().filter_map(|file| file.name.clone()).collect();
+    let policies = if names.len() == 1 { "policy" } else { "policies" };
+    Ok((files, format!("Settings: as deployed, of the {policies} {}", listed(&names))))
+}
+
+/// Reads settings that are valid: all policies of a file are one deployment.
 pub fn read_valid_settings(policy: &Policy, path: &Path) -> Result<Vec<SettingsFile>> {
-    let files = SettingsFile::load_all(existing(path)?)?;
+    let (files, passed_over) = SettingsFile::load(existing(path)?)?;
+    complain_about(&format!("{}: passed over, since it is no policy of this module", path.display()), passed_over);
     let mut lines = vec![];
     for file in &files {
         let (obstacles, others) = obstacles(file, policy)?;
@@ -112,7 +190,7 @@ impl ClusterArgs {
         // What a command leaves that failed; of an empty cluster nothing could be told.
         let mut objects = manifests.objects().iter();
         ensure!(
-            objects.any(|object| object.identity.api_version != "policies.kubewarden.io/v1"),
+            objects.any(|object| object.identity.api_version != Kind::ClusterAdmissionPolicy.api_version()),
             "{}: expected objects of a cluster, as kubectl get -o json prints them; found none",
             self.name()
         );
@@ -164,6 +242,11 @@ pub struct LiveClusterArgs {
 }
 
 impl LiveClusterArgs {
+    /// The objects of the files and folders, with the manifests that count as applied; of no cluster, if there are none.
+    pub fn given(&self) -> Result<Listed> {
+        Ok(self.file.manifests()?.unwrap_or_else(Manifests::partial).into())
+    }
+
     /// The objects of the file or folder; else what `ask` gets from kubectl.
     pub fn get(&self, ask: impl FnOnce(&Kubectl) -> Result<Listed>) -> Result<Listed> {
         match self.file.manifests()? {

@@ -33,6 +33,9 @@ pub struct Convert {
     /// The output: settings, or the ClusterAdmissionPolicy that they need
     #[arg(short, long, value_parser = formats(&["settings", "policy"]), default_value = "settings", value_name = "FORMAT")]
     output: Format,
+    /// Make every entry warn only, and add one that warns for all other namespaces
+    #[arg(long)]
+    warn: bool,
     #[command(flatten)]
     cluster: ClusterArgs,
     #[command(flatten)]
@@ -46,7 +49,7 @@ impl Convert {
         let from = if is_standard_input { "the standard input".to_owned() } else { self.file.display().to_string() };
         let (cluster, policy) = (self.cluster.manifests()?, self.engine.policy()?);
         let target = cluster.as_ref().map(|cluster| Target { name: self.cluster.name(), cluster, policy: &policy });
-        let mut text = write_settings(&plugins, &from, target.as_ref())?;
+        let mut text = write_settings(&plugins, &from, target.as_ref(), self.warn)?;
         if self.output == Format::Policy {
             text = policy_file(&text, &Overrides::default())?;
             for file in SettingsFile::read_all(yaml_documents(&text)?)? {

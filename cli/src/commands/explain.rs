@@ -11,16 +11,17 @@ use super::{
     args::{EngineArgs, LiveClusterArgs, SettingsArgs, formats},
 };
 use crate::{
+    cluster::Kind,
     explain::{explain, subject::SubjectName},
-    input::kubectl::{Kubectl, Listed, NODE_POOLS, listed_as},
+    input::kubectl::{Kubectl, Listed, Query},
     output::{explanation, printer::Printer, terminal::Progress},
 };
 
 /// Show which rules apply in a namespace, and why one of its Pods waits, is refused, or runs where it runs
 #[derive(Args)]
 #[command(after_help = "Examples:
-  kubectl node-placement explain -n team-blue -s settings.yml
-  kubectl node-placement explain -n team-blue pod/web-5d9c6b7f8-hkq2d -s settings.yml
+  kubectl node-placement explain -n team-blue
+  kubectl node-placement explain -n team-blue pod/web-5d9c6b7f8-hkq2d
   kubectl node-placement explain -n team-blue deployment/web -s settings.yml
   kubectl node-placement explain -n team-blue -s settings.yml -c cluster.yml -o json
 
@@ -54,14 +55,18 @@ impl Explain {
         }
         let subject = self.subject.as_deref().map(SubjectName::read).transpose()?;
         let policy = self.engine.policy()?;
-        let files = self.settings.read_all(&policy)?;
+        let given = self.settings.read_all(&policy)?;
         let listed = self.cluster.get(|kubectl| self.list(kubectl, subject.as_ref()))?;
         if let Some(gone) = listed.unreadable.iter().find(|unreadable| unreadable.is_not_found) {
             bail!("{}; kubectl get {} lists those that are there", gone.reason, gone.resource);
         }
+        let (files, origin) = given.or_deployed(&listed)?;
         let explained = explain(&policy, &files, &listed, &self.namespace, subject.as_ref())?;
         match self.output {
-            Format::Text => explanation::write(&explained, printer),
+            Format::Text => {
+                origin.iter().for_each(|line| printer.write(line));
+                explanation::write(&explained, printer);
+            }
             format => printer.data(format, &explained)?,
         }
         if explained.is_unknown {
@@ -70,26 +75,28 @@ impl Explain {
         Ok(if explained.is_refused() { ExitStatus::Rejected } else { ExitStatus::Accepted })
     }
 
-    /// The Namespace, the subject with what made it, all Nodes and NodePools.
+    /// Gets the Namespace, the subject with what made it, and all that decides on its places.
     fn list(&self, kubectl: &Kubectl, subject: Option<&SubjectName>) -> Result<Listed> {
         let namespace = self.namespace.as_str();
-        let mut queries = vec![vec!["namespaces", namespace], vec!["nodes"], vec![NODE_POOLS]];
+        let of = |resource: Resource, arguments| Query { kind: Kind::Of(resource), arguments };
+        let mut queries = vec![of(Resource::Namespace, vec![namespace]), Query::all(Kind::Of(Resource::Node))];
+        queries.extend([Kind::NodePool, Kind::RuntimeClass].map(Query::all));
+        if !self.settings.is_given() {
+            queries.push(Query::all(Kind::ClusterAdmissionPolicy));
+        }
+        if let Some(subject) = subject {
+            let related: &[Resource] = match subject.resource {
+                // Its owner, and the Deployment of that.
+                Resource::Pod => &[ReplicaSet, StatefulSet, DaemonSet, Job, ReplicationController, Deployment],
+                // They may still make Pods from an older template.
+                Resource::Deployment => &[ReplicaSet],
+                Resource::CronJob => &[Job],
+                _ => &[],
+            };
+            queries.push(of(subject.resource, vec![&subject.name, "--namespace", namespace]));
+            queries.extend(related.iter().map(|related| of(*related, vec!["--namespace", namespace])));
+        }
         let progress = Progress::begin();
-        let update = |what: &str| progress.update(what);
-        let Some(subject) = subject else { return kubectl.get(&queries, update) };
-        let related: &[Resource] = match subject.resource {
-            // Its owner, and the Deployment of that.
-            Resource::Pod => &[ReplicaSet, StatefulSet, DaemonSet, Job, ReplicationController, Deployment],
-            // They may still make Pods from an older template.
-            Resource::Deployment => &[ReplicaSet],
-            Resource::CronJob => &[Job],
-            _ => &[],
-        };
-        let resource = listed_as(subject.resource);
-        let related: Vec<String> = related.iter().copied().map(listed_as).collect();
-        queries.push(vec![&resource, &subject.name, "--namespace", namespace]);
-        queries.extend(related.iter().map(|related| vec![related, "--namespace", namespace]));
-        queries.push(vec!["runtimeclasses.node.k8s.io"]);
-        kubectl.get(&queries, update)
+        kubectl.get(&queries, |what| progress.update(what))
     }
 }

@@ -9,7 +9,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use super::{ExitStatus, args::existing};
 use crate::{
     engine::policy::mistakes,
-    input::documents::{read_text, yaml_documents},
+    input::documents::{of_file, read_text, yaml_documents},
     input::settings_file::SettingsFile,
     output::{printer::Printer, terminal::print_stderr},
     policies::{
@@ -101,7 +101,8 @@ impl Policy {
             !(self.backstop && self.in_process),
             "--backstop cannot be used with --in-process, which writes the backstop, too: remove --backstop"
         );
-        for file in yaml_documents(&text).and_then(SettingsFile::read_all).with_context(|| path.to_string())? {
+        let files = yaml_documents(&text).and_then(SettingsFile::read_all);
+        for file in files.map_err(|error| of_file(&self.settings, error))? {
             let mistakes = mistakes(&file.settings);
             let lines: Vec<String> = mistakes.iter().map(|line| format!("{path}: {line}")).collect();
             ensure!(lines.is_empty(), "{}", lines.join("\nerror: "));

@@ -10,7 +10,7 @@ use clap::{
 
 use super::{
     ExitStatus, Format,
-    args::{EngineArgs, LiveClusterArgs, SettingsArgs, formats, read_valid_settings},
+    args::{EngineArgs, Given, LiveClusterArgs, SettingsArgs, formats},
 };
 use crate::{
     output::{
@@ -26,7 +26,7 @@ use crate::{
 #[command(after_help = "Examples:
   kubectl node-placement preview -s settings.yml
   kubectl node-placement preview -s policy.yml -c cluster.json -o html > preview.html
-  kubectl node-placement preview -s new.yml --old old.yml
+  kubectl node-placement preview -s new.yml --old deployed
   kubectl node-placement preview -s policy.yml -o commands > replace.sh
 
 Without -c, kubectl lists what is in the cluster of your kubeconfig. This writes a cluster down:
@@ -40,7 +40,7 @@ LeavesNodes and, with --old, Opens pass.")]
 pub struct Preview {
     #[command(flatten)]
     settings: SettingsArgs,
-    /// The current settings: show only what the new ones change
+    /// The current settings, or the word deployed for those of the cluster: show only what the new ones change
     #[arg(long, value_name = "FILE")]
     old: Option<PathBuf>,
     #[command(flatten)]
@@ -68,15 +68,20 @@ impl Preview {
     pub fn run(&self, printer: &mut Printer) -> Result<ExitStatus> {
         let progress = Progress::begin();
         let policy = self.engine.policy()?;
-        let files = self.settings.read_all(&policy)?;
-        let old = self.old.as_deref().map(|old| read_valid_settings(&policy, old)).transpose()?;
+        let given = self.settings.read_all(&policy)?;
+        let old = self.old.as_deref().map(|old| Given::read_old(&policy, old)).transpose()?;
         let cluster = self.cluster.get(|kubectl| kubectl.list_all(|what| progress.update(what)))?;
+        let old = old.map(|old| old.or_deployed(&cluster)).transpose()?.map(|(files, _)| files);
+        let (files, origin) = given.or_deployed(&cluster)?;
         let (files, old) = (files.as_slice(), old.as_deref());
         let input = PreviewInput { policy: &policy, files, old, cluster: &cluster, accepted: &self.accept };
         let told = |done, total| progress.update(&format!("{done} of {total} workloads and namespaces"));
         let preview = input.preview(told)?;
         match self.output {
-            Format::Text => printer.write(text(&preview, width(), self.verbose).trim_end()),
+            Format::Text => {
+                origin.iter().for_each(|line| printer.write(line));
+                printer.write(text(&preview, width(), self.verbose).trim_end());
+            }
             Format::Html => printer.write(page(&preview, &self.origin())?.trim_end()),
             Format::Commands => printer.file(&commands(&preview)),
             format => printer.data(format, &preview)?,

@@ -1,23 +1,27 @@
 //! The command `test`.
 
-use std::path::{Path, PathBuf};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use clap::Args;
 
 use super::{
     ExitStatus, Format,
-    args::{ClusterArgs, EngineArgs, existing, formats, read_valid_settings},
+    args::{ClusterArgs, EngineArgs, Given, existing, formats},
 };
 use crate::{
     Policy,
+    input::kubectl::Listed,
     output::{
         printer::Printer,
         terminal::{Progress, print_stderr},
     },
     testing::{
         Report, Suite,
-        init::write_tests,
+        init::{FirstFile, write_tests},
         report::{CaseResult, lines},
     },
     trial::Trial,
@@ -28,7 +32,7 @@ use crate::{
 #[derive(Args)]
 #[command(after_help = "Examples:
   kubectl node-placement test tests.yml
-  kubectl node-placement test tests.yml -o junit > junit.xml                            # for CI
+  kubectl node-placement test tests.yml --junit junit.xml                               # for CI
   kubectl node-placement test --init -s settings.yml -c cluster.json > tests.yml        # a first file
 
 A file has tests, each with settings, a cluster and cases; docs/tool.md describes it. No cluster is asked.
@@ -41,7 +45,10 @@ pub struct Test {
     /// The output format
     #[arg(short, long, value_parser = formats(&["text", "json", "yaml", "junit"]), default_value = "text", value_name = "FORMAT")]
     output: Format,
-    /// Write a first file: one case for each entry and kind of answer, as things are now
+    /// Write the results for CI systems into this file, beside what is printed
+    #[arg(long, value_name = "FILE", conflicts_with = "init")]
+    junit: Option<PathBuf>,
+    /// Write a first file: one case for each workload, Pod and namespace, as things are now
     #[arg(long, requires = "settings", requires = "cluster", conflicts_with = "files")]
     init: bool,
     /// The settings that --init is about
@@ -59,21 +66,12 @@ impl Test {
         if self.init {
             return self.write_first_file(&policy, printer);
         }
-        let progress = Progress::begin();
-        let mut report = Report::default();
-        for path in &self.files {
-            match results(path, &policy, &progress) {
-                Ok(results) => report.results.extend(results),
-                // CI systems read the report, and not what is printed beside it.
-                Err(error) if self.output == Format::Junit => {
-                    report.mistake = Some(format!("{error:#}"));
-                    print_stderr(&format!("error: {error:#}"));
-                    break;
-                }
-                Err(error) => return Err(error),
-            }
+        let report = self.report(&policy)?;
+        if let Some(path) = &self.junit {
+            fs::write(path, report.junit()?).with_context(|| format!("cannot write {}", path.display()))?;
         }
         match self.output {
+            Format::Text if report.mistake.is_some() => {}
             Format::Text => write(&report, printer),
             Format::Junit => printer.write(report.junit()?.trim_end()),
             format => printer.data(format, &report.data())?,
@@ -84,15 +82,40 @@ impl Test {
         Ok(if report.failed().next().is_some() { ExitStatus::Rejected } else { ExitStatus::Accepted })
     }
 
+    /// Runs all cases, up to a mistake in a file.
+    fn report(&self, policy: &Policy) -> Result<Report> {
+        let progress = Progress::begin();
+        let mut report = Report::default();
+        for path in &self.files {
+            match results(path, policy, &progress) {
+                Ok(results) => report.results.extend(results),
+                // CI systems read the report, and not what is printed beside it.
+                Err(error) if self.output == Format::Junit || self.junit.is_some() => {
+                    report.mistake = Some(format!("{error:#}"));
+                    print_stderr(&format!("error: {error:#}"));
+                    break;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(report)
+    }
+
     fn write_first_file(&self, policy: &Policy, printer: &mut Printer) -> Result<ExitStatus> {
         let settings = self.settings.as_deref().context("--init: add -s FILE")?;
-        let files = read_valid_settings(policy, settings)?;
+        let files = Given::read_old(policy, settings)?.or_deployed(&Listed::default())?.0;
         let cluster = self.cluster.manifests()?.context("--init: add -c PATH")?;
-        let path = self.cluster.cluster.first().map_or(Path::new(""), PathBuf::as_path);
+        let [path] = self.cluster.cluster.as_slice() else {
+            bail!("--init: expected one -c, which the tests then name; found {}", self.cluster.cluster.len());
+        };
         let progress = Progress::begin();
         let deployment = Deployment::new(policy, &files);
         let trial = Trial { deployment: &deployment, known: &cluster };
-        printer.file(&write_tests(&trial, [settings, path], |what| progress.update(what))?);
+        let FirstFile { text, left_out } = write_tests(&trial, [settings, path], |what| progress.update(what))?;
+        for line in left_out {
+            print_stderr(&format!("warning: left out: {line}"));
+        }
+        printer.file(&text);
         Ok(ExitStatus::Accepted)
     }
 }

@@ -4,20 +4,27 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
+use node_placement_policy::resource::Resource;
 use serde_json::Value;
 
 use super::{
     ExitStatus, Format,
-    args::{ClusterArgs, EngineArgs, SettingsArgs, existing, formats},
+    args::{EngineArgs, LiveClusterArgs, SettingsArgs, existing, formats},
 };
 use crate::{
     Manifests,
+    cluster::Kind,
     input::{
-        documents::{positioned_documents, read_document, read_text},
+        documents::{of_file, positioned_documents, read_document, read_text},
         json::{text, title},
+        kubectl::{Kubectl, Listed, Query},
         yaml::Document as Positioned,
     },
-    output::{explanation::where_to_run, printer::Printer, terminal::print_stderr},
+    output::{
+        explanation::where_to_run,
+        printer::Printer,
+        terminal::{Progress, print_stderr},
+    },
     trial::{self, ResultEntry, Trial, TrialResult},
     webhook::{
         deployment::{Admission, Deployment},
@@ -32,7 +39,7 @@ use crate::{
   kubectl node-placement try new.yml --old old.yml -s settings.yml
   kubectl get deployment web -o yaml | kubectl node-placement try - -s settings.yml
 
-No cluster is asked. What the policy looks up comes from -c; this writes it down:
+With -s and without -c, no cluster is asked. This writes down what the policy looks up:
   kubectl get nodes,namespaces -o yaml > cluster.yml")]
 pub struct Try {
     /// Manifests, or admission requests, with or without their AdmissionReview; - is the standard input
@@ -41,7 +48,7 @@ pub struct Try {
     #[command(flatten)]
     settings: SettingsArgs,
     #[command(flatten)]
-    cluster: ClusterArgs,
+    cluster: LiveClusterArgs,
     /// The current object: the manifest is tried as an update of it
     #[arg(long, value_name = "FILE")]
     old: Option<PathBuf>,
@@ -63,8 +70,13 @@ impl Try {
     pub fn run(&self, printer: &mut Printer) -> Result<ExitStatus> {
         let documents = self.documents()?;
         let policy = self.engine.policy()?;
-        let files = self.settings.read_all(&policy)?;
-        let known = self.known(&documents)?;
+        let given = self.settings.read_all(&policy)?;
+        let listed = match self.settings.is_given() {
+            true => self.cluster.given()?,
+            false => self.cluster.get(list)?,
+        };
+        let (files, origin) = given.or_deployed(&listed)?;
+        let known = known(listed.manifests, &documents)?;
         let deployment = Deployment::new(&policy, &files);
         let trial = Trial { deployment: &deployment, known: &known };
         let mut results = vec![];
@@ -77,7 +89,10 @@ impl Try {
             results.push((document.value, result));
         }
         match self.output {
-            Format::Text => write(&trial, &results, printer),
+            Format::Text => {
+                origin.iter().for_each(|line| printer.write(line));
+                write(&trial, &results, printer);
+            }
             format => printer.data(format, &data(&results))?,
         }
         let statuses = results.iter().filter_map(|(_, result)| result.as_ref()).map(exit_status);
@@ -87,8 +102,7 @@ impl Try {
     fn documents(&self) -> Result<Vec<Document>> {
         let mut read = vec![];
         for path in &self.manifests {
-            let documents =
-                positioned_documents(&read_text(existing(path)?)?).with_context(|| path.display().to_string())?;
+            let documents = positioned_documents(&read_text(existing(path)?)?).map_err(|error| of_file(path, error))?;
             read.extend(documents.into_iter().map(|document| (path.display().to_string(), document)));
         }
         let count = read.len();
@@ -117,15 +131,27 @@ impl Try {
             _ => Ok(documents),
         }
     }
+}
 
-    /// What may be looked up: the cluster, and the Namespaces that are created here.
-    fn known(&self, documents: &[Document]) -> Result<Manifests> {
-        let cluster = self.cluster.manifests()?.unwrap_or_else(Manifests::partial);
-        let requests = documents.iter().filter_map(|document| document.request.as_ref()).map(|request| &request.json);
-        let created = requests.filter(|request| request["operation"] == "CREATE").map(|request| &request["object"]);
-        let is_named = |object: &&Value| object["metadata"]["name"].is_string();
-        cluster.with(created.filter(|object| object["kind"] == "Namespace").filter(is_named).cloned())
-    }
+/// Returns what may be looked up: the cluster, and the Namespaces that are created here.
+fn known(cluster: Manifests, documents: &[Document]) -> Result<Manifests> {
+    let requests = documents.iter().filter_map(|document| document.request.as_ref()).map(|request| &request.json);
+    let created = requests.filter(|request| request["operation"] == "CREATE").map(|request| &request["object"]);
+    let is_named = |object: &&Value| object["metadata"]["name"].is_string();
+    cluster.with(created.filter(|object| object["kind"] == "Namespace").filter(is_named).cloned())
+}
+
+/// Gets the deployed policies, and all that decides on what they answer and where Pods can run.
+fn list(kubectl: &Kubectl) -> Result<Listed> {
+    let kinds = [
+        Kind::ClusterAdmissionPolicy,
+        Kind::Of(Resource::Namespace),
+        Kind::Of(Resource::Node),
+        Kind::NodePool,
+        Kind::RuntimeClass,
+    ];
+    let progress = Progress::begin();
+    kubectl.get(&kinds.map(Query::all), |what| progress.update(what))
 }
 
 /// Says which words without quotes are true or false, where a field has a wrong type.

@@ -5,7 +5,7 @@ use anyhow::Result;
 use node_placement_policy::{
     placement::toleration_rules::{DEFAULTS_ANNOTATION, WHITELIST_ANNOTATION},
     resource::Resource,
-    selector::parse,
+    selector::{parse, syntax::is_dns_label},
     settings::placement::IN_TREE_ANNOTATION,
     toleration::Toleration,
 };
@@ -15,14 +15,16 @@ use super::plugins::{PairList, Plugins};
 use crate::{
     Manifests, Policy,
     input::json::text,
+    lists::listed as listed_names,
     webhook::{
         pods::plain_pod_request,
         request::{Request, workload_request},
     },
 };
 
-/// A line for each namespace and difference. `settings` are those that `plugins` were converted to; the policy is asked
-/// what it makes of each Namespace, and of a Pod there that asks for nothing.
+/// Returns a line for each namespace and difference, and one that names the namespaces of the plugin that the cluster lacks.
+/// `settings` are those that `plugins` were converted to; the policy is asked what it makes of each Namespace, and of a Pod
+/// there that requests nothing.
 ///
 /// # Errors
 /// The policy failed to answer.
@@ -38,15 +40,29 @@ pub fn differences(plugins: &Plugins, settings: &Value, cluster: &Manifests, pol
         let own = match refusal(workload_request(Resource::Namespace, namespace))? {
             Some(message) => vec![format!("{message}{}", annotated.as_the_plugins_read())],
             None => {
-                let refused = refusal(plain_pod_request(name))?;
-                let refused = refused.map(|message| format!("a Pod that asks for nothing is refused: {message}"));
-                let lines = [annotated.set_based_selector(), annotated.wider_whitelist(), refused];
+                let plain = annotated.plain_pod(refusal(plain_pod_request(name))?);
+                let lines = [annotated.set_based_selector(), annotated.wider_whitelist(), plain];
                 lines.into_iter().flatten().collect()
             }
         };
         lines.extend(own.iter().map(|line| format!("{name}: {line}")));
     }
+    let names = plugins.node_selector.iter().flat_map(|plugin| plugin.whitelists.keys());
+    let lacking: Vec<String> =
+        names.filter(|name| is_dns_label(name) && cluster.namespace(name).is_none()).cloned().collect();
+    if !lacking.is_empty() {
+        lines.push(format!("The cluster has no such namespace: {}", listed_names(&lacking)));
+    }
     Ok(lines)
+}
+
+/// The annotations of PodTolerationRestriction, with the names that it has for them.
+const LISTS: [(&str, &str); 2] =
+    [("defaultTolerations", DEFAULTS_ANNOTATION), ("tolerationsWhitelist", WHITELIST_ANNOTATION)];
+
+/// Returns whether PodTolerationRestriction refuses Pods of a namespace that request nothing.
+pub fn refuses_plain_pods(plugins: &Plugins, namespace: &Value) -> bool {
+    Annotated { plugins, namespace }.outside_whitelist().is_some()
 }
 
 /// A Namespace, as the plugins look at it.
@@ -74,8 +90,7 @@ impl Annotated<'_> {
                 Err(_) => "PodNodeSelector can't read the annotation".to_owned(),
             });
         }
-        for (name, key) in [("defaultTolerations", DEFAULTS_ANNOTATION), ("tolerationsWhitelist", WHITELIST_ANNOTATION)]
-        {
+        for (name, key) in LISTS {
             let Some(text) = self.get(key) else { continue };
             let list = read_leniently(text).map(|list| format!("reads {}", listed(&list)));
             let reading = list.unwrap_or_else(|| "can't read the list".to_owned());
@@ -91,6 +106,34 @@ impl Annotated<'_> {
         Some(format!(
             "{IN_TREE_ANNOTATION} is {here} here; PodNodeSelector can't read it ({error}), and refuses all Pods"
         ))
+    }
+
+    /// What becomes of a Pod that requests nothing: in the plugins, and here, where it is `refused`.
+    fn plain_pod(&self, refused: Option<String>) -> Option<String> {
+        let in_plugin = self.outside_whitelist();
+        match (refused, in_plugin) {
+            (Some(message), None) => Some(format!("a Pod that requests nothing is refused: {message}")),
+            (Some(message), Some(_)) => {
+                Some(format!("a Pod that requests nothing is refused, as by the plugin: {message}"))
+            }
+            (None, Some(lacking)) => Some(format!(
+                "PodTolerationRestriction refuses a Pod that requests nothing, since {lacking}; here it is accepted"
+            )),
+            (None, None) => None,
+        }
+    }
+
+    /// What the whitelist of PodTolerationRestriction lacks of the tolerations that every Pod of the namespace has. An empty
+    /// one allows everything.
+    fn outside_whitelist(&self) -> Option<String> {
+        let plugin = self.plugins.tolerations.as_ref()?;
+        let annotated = |key: &str| self.get(key).map(|text| read_leniently(text).unwrap_or_default());
+        let own = annotated(WHITELIST_ANNOTATION);
+        let whose = if own.is_some() { "its tolerationsWhitelist" } else { "the plugin's whitelist" };
+        let whitelist = own.or_else(|| plugin.whitelist.clone()).filter(|list| !list.is_empty())?;
+        let defaults = annotated(DEFAULTS_ANNOTATION).or_else(|| plugin.default.clone()).unwrap_or_default();
+        let lacking = outside(&whitelist, &defaults);
+        (!lacking.is_empty()).then(|| format!("{whose} lacks {}, which every Pod has", listed(&lacking)))
     }
 
     /// The annotation's whitelist takes the place of the cluster's in the plugin, and stands beside it here.
@@ -122,6 +165,16 @@ fn read_leniently(text: &str) -> Option<Vec<Toleration>> {
         serde_json::from_value(known.collect()).ok()
     };
     list.unwrap_or_default().into_iter().map(toleration).collect()
+}
+
+/// Returns what a Pod that requests nothing tolerates, once the API server and the plugin have added their `defaults`, and
+/// the whitelist does not allow.
+pub fn outside(whitelist: &[Toleration], defaults: &[Toleration]) -> Vec<Toleration> {
+    let tolerations = plain_pod_request("default").json["object"]["spec"]["tolerations"].take();
+    let mut tolerations: Vec<Toleration> = serde_json::from_value(tolerations).unwrap_or_default();
+    tolerations.extend(defaults.iter().cloned());
+    tolerations.retain(|toleration| !whitelist.iter().any(|allowed| allowed.covers(toleration)));
+    tolerations
 }
 
 /// As taints are written for `kubectl taint`.

@@ -9,18 +9,21 @@ pub mod differences;
 pub mod plugins;
 
 use anyhow::{Result, ensure};
-use node_placement_policy::{selector::syntax::is_dns_label, toleration::Toleration};
+use node_placement_policy::{
+    selector::syntax::is_dns_label, settings::placement::IN_TREE_ANNOTATION, toleration::Toleration,
+};
 use serde_json::{Value, json};
 
-use self::differences::differences;
 pub use self::plugins::Plugins;
-use self::plugins::{PairList, PodTolerationRestriction};
+use self::{
+    differences::{differences, outside, refuses_plain_pods},
+    plugins::PairList,
+};
 use crate::{
     Manifests, Policy,
     engine::policy::mistakes,
     input::documents::yaml_documents,
     template::{comment, render},
-    webhook::pods::plain_pod_request,
     wrap,
 };
 
@@ -38,15 +41,16 @@ pub struct Target<'a> {
     pub policy: &'a Policy,
 }
 
-/// Writes settings that do what the plugins do, as a YAML file with comments. `from` is the file that they come from.
+/// Writes settings that do what the plugins do, as a YAML file with comments. `from` is the file that they come from. With
+/// `warns`, every entry only warns, and so does one for all other namespaces.
 ///
 /// # Errors
 /// The settings would have a mistake, or the policy failed to answer.
-pub fn write_settings(plugins: &Plugins, from: &str, target: Option<&Target<'_>>) -> Result<String> {
-    let mut data = data(plugins, from);
+pub fn write_settings(plugins: &Plugins, from: &str, target: Option<&Target<'_>>, warns: bool) -> Result<String> {
+    let mut data = data(plugins, from, target.map(|target| target.cluster), warns);
     let text = render("settings.yml", TEMPLATE, data.clone())?;
     let documents = yaml_documents(&text)?;
-    let mistakes: Vec<String> = documents.iter().flat_map(mistakes).collect();
+    let mistakes: Vec<String> = documents.iter().flat_map(mistakes).map(|mistake| mistake.to_string()).collect();
     ensure!(mistakes.is_empty(), "{}", mistakes.join("\nerror: "));
     let (Some(Target { name, cluster, policy }), [settings]) = (target, documents.as_slice()) else { return Ok(text) };
     let lines = differences(plugins, settings, cluster, policy)?;
@@ -55,7 +59,7 @@ pub fn write_settings(plugins: &Plugins, from: &str, target: Option<&Target<'_>>
     render("settings.yml", TEMPLATE, data)
 }
 
-fn data(plugins: &Plugins, from: &str) -> Value {
+fn data(plugins: &Plugins, from: &str, cluster: Option<&Manifests>, warns: bool) -> Value {
     let pairs = |pairs: &PairList| json!({ "text": pairs.text(), "repeated": pairs.repeated });
     let default = plugins.node_selector.as_ref().map(|plugin| &plugin.cluster_default);
     let mut comments = vec![];
@@ -67,7 +71,10 @@ fn data(plugins: &Plugins, from: &str) -> Value {
         } else if whitelist.is_empty() {
             comments.push(format!("Left out, since an empty selector allows everything in the plugin: {name}."));
         } else {
-            let outside = default.map(|default| default.text_outside(whitelist));
+            // An annotation replaces the default.
+            let is_annotated = |namespace: &Value| namespace["metadata"]["annotations"][IN_TREE_ANNOTATION].is_string();
+            let has_default = !cluster.and_then(|cluster| cluster.namespace(name)).is_some_and(is_annotated);
+            let outside = default.filter(|_| has_default).map(|default| default.text_outside(whitelist));
             entries.push(json!({ "name": name, "selector": pairs(whitelist), "outside": outside }));
         }
     }
@@ -79,6 +86,9 @@ fn data(plugins: &Plugins, from: &str) -> Value {
         }
         Some(_) => entries.push(json!({ "name": "*" })),
     }
+    if warns && entries.last().is_none_or(|last| last["name"] != "*") {
+        entries.push(json!({ "name": "*", "is_for_warnings": true }));
+    }
     json!({
         "from": from,
         "unknown_fields": plugins.unknown_fields,
@@ -87,21 +97,21 @@ fn data(plugins: &Plugins, from: &str) -> Value {
         "tolerations": plugins.tolerations.as_ref().map(|plugin| json!({
             "default": plugin.default,
             "whitelist": plugin.whitelist,
-            "not_allowed": not_allowed(plugin),
+            "not_allowed": not_allowed(plugins, cluster),
         })),
+        "warns": warns,
         "comments": comments,
         "entries": entries,
         "judges_node_selectors": judges_node_selectors,
     })
 }
 
-/// What a Pod that asks for nothing tolerates once the API server and the plugin have added their defaults, and the
-/// whitelist does not allow. An empty one allows everything.
-fn not_allowed(plugin: &PodTolerationRestriction) -> Vec<Toleration> {
+/// Returns what every Pod tolerates that requests nothing, and the plugin's whitelist does not allow; nothing, if no
+/// namespace of the cluster is refused such Pods.
+fn not_allowed(plugins: &Plugins, cluster: Option<&Manifests>) -> Vec<Toleration> {
+    let Some(plugin) = &plugins.tolerations else { return vec![] };
     let Some(whitelist) = plugin.whitelist.as_ref().filter(|list| !list.is_empty()) else { return vec![] };
-    let tolerations = plain_pod_request("default").json["object"]["spec"]["tolerations"].take();
-    let mut tolerations: Vec<Toleration> = serde_json::from_value(tolerations).unwrap_or_default();
-    tolerations.extend(plugin.default.iter().flatten().cloned());
-    tolerations.retain(|toleration| !whitelist.iter().any(|allowed| allowed.covers(toleration)));
-    tolerations
+    let is_contradicted =
+        cluster.is_some_and(|cluster| !cluster.namespaces().any(|namespace| refuses_plain_pods(plugins, namespace)));
+    if is_contradicted { vec![] } else { outside(whitelist, plugin.default.as_deref().unwrap_or_default()) }
 }

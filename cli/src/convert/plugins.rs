@@ -7,7 +7,7 @@ use std::{
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use node_placement_policy::{
-    selector::{Requirement, parse_pairs},
+    selector::{Requirement, parse, parse_pairs},
     toleration::Toleration,
 };
 use serde::{Deserialize, de::DeserializeOwned};
@@ -37,6 +37,8 @@ pub struct Plugins {
     pub tolerations: Option<PodTolerationRestriction>,
     /// The paths of fields that nothing reads, as `plugins[0].configuration.whiteList`.
     pub unknown_fields: Vec<String>,
+    /// What the plugins can't read.
+    mistakes: Vec<String>,
 }
 
 /// What configures the plugin PodNodeSelector.
@@ -101,7 +103,11 @@ impl Plugins {
     /// It has no configuration of one of the two plugins, or one that the plugins can't read.
     pub fn load(path: &Path) -> Result<Self> {
         let folder = path.parent().unwrap_or(Path::new(""));
-        Self::from_document(&read_document(path)?, folder).with_context(|| path.display().to_string())
+        let name = path.display();
+        let plugins = Self::read(&read_document(path)?, folder).with_context(|| name.to_string())?;
+        let lines: Vec<String> = plugins.mistakes.iter().map(|mistake| format!("{name}: {mistake}")).collect();
+        ensure!(lines.is_empty(), "{}", lines.join("\nerror: "));
+        Ok(plugins)
     }
 
     /// Reads a document of such a file; `folder` is where it is.
@@ -109,6 +115,12 @@ impl Plugins {
     /// # Errors
     /// It has no configuration of one of the two plugins, or one that the plugins can't read.
     pub fn from_document(document: &Value, folder: &Path) -> Result<Self> {
+        let plugins = Self::read(document, folder)?;
+        ensure!(plugins.mistakes.is_empty(), "{}", plugins.mistakes.join("; "));
+        Ok(plugins)
+    }
+
+    fn read(document: &Value, folder: &Path) -> Result<Self> {
         let mut plugins = Self::default();
         if document["kind"] == "AdmissionConfiguration" {
             plugins.read_admission_configuration(document, folder)?;
@@ -162,9 +174,17 @@ impl Plugins {
         let configuration: NodeSelectorFile = self.typed(document, at)?;
         let mut whitelists = BTreeMap::new();
         for (name, text) in configuration.pod_node_selector_plugin_config.unwrap_or_default() {
-            let pairs = PairList::read(&text.unwrap_or_default())
-                .with_context(|| format!("{at}{NODE_SELECTOR_CONFIG}.{name}: {NODE_SELECTOR} can't read it"))?;
-            whitelists.insert(name, pairs);
+            let text = text.unwrap_or_default();
+            match PairList::read(&text) {
+                Ok(pairs) => drop(whitelists.insert(name, pairs)),
+                Err(error) => {
+                    let here = parse(&text).map(|_| "; placement can read it: write it into the settings by hand");
+                    let here = here.unwrap_or_default();
+                    let mistake =
+                        format!("{at}{NODE_SELECTOR_CONFIG}.{name}: {NODE_SELECTOR} can't read it: {error}{here}");
+                    self.mistakes.push(mistake);
+                }
+            }
         }
         let cluster_default = whitelists.remove(CLUSTER_DEFAULT).unwrap_or_default();
         self.node_selector = Some(PodNodeSelector { cluster_default, whitelists });
@@ -175,14 +195,13 @@ impl Plugins {
     fn read_tolerations(&mut self, document: &Value, at: &str) -> Result<()> {
         ensure!(is_tolerations(document), "{at}expected the Configuration of {TOLERATIONS}; found {}", found(document));
         let plugin: PodTolerationRestriction = self.typed(document, at)?;
-        let mut mistakes = vec![];
         for (field, list) in [("default", &plugin.default), ("whitelist", &plugin.whitelist)] {
             for (position, toleration) in list.iter().flatten().enumerate() {
                 let own = toleration.check();
-                mistakes.extend(own.iter().map(|mistake| format!("{at}{field}[{position}].{mistake}")));
+                let line = |mistake| format!("{TOLERATIONS} can't read it: {at}{field}[{position}].{mistake}");
+                self.mistakes.extend(own.iter().map(line));
             }
         }
-        ensure!(mistakes.is_empty(), "{TOLERATIONS} can't read it: {}", mistakes.join("; "));
         self.tolerations = Some(plugin);
         Ok(())
     }
@@ -202,7 +221,9 @@ impl Plugin {
             return Ok(Some((configuration.clone(), format!("plugins[{position}].configuration."))));
         }
         let Some(path) = self.path.as_deref().filter(|path| !path.is_empty()) else { return Ok(None) };
-        let document = read_document(&folder.join(path)).with_context(|| format!("plugins[{position}].path"))?;
+        let document = read_document(&folder.join(path)).map_err(|error| {
+            anyhow!("plugins[{position}].path: {error:#}; copy the file here, and write where it is into path")
+        })?;
         Ok(Some((document, format!("{path}: "))))
     }
 }

@@ -4,7 +4,10 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use anyhow::{Context, Result, anyhow, bail};
 use json_patch::Patch;
-use node_placement_policy::cluster::Cluster;
+use node_placement_policy::{
+    cluster::Cluster,
+    settings::{self, Settings},
+};
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::Value;
 
@@ -12,7 +15,10 @@ use super::host::{Engine, Host, Native, Record};
 #[cfg(feature = "module")]
 use super::interpreter::Interpreted;
 use crate::{
-    input::manifests::{Identity, Manifests},
+    input::{
+        json::{WrongType, all_wrong},
+        manifests::{Identity, Manifests},
+    },
     webhook::request::admission_request,
 };
 
@@ -91,9 +97,15 @@ impl Policy {
     }
 }
 
-/// What is wrong with settings, a line each.
-pub fn mistakes(settings: &Value) -> Vec<String> {
-    node_placement_policy::settings::mistakes(&settings.to_string()).iter().map(ToString::to_string).collect()
+/// Returns what is wrong with settings: all unknown fields and wrong types; if there are none, all other mistakes.
+pub fn mistakes(settings: &Value) -> Vec<WrongType> {
+    let wrong = |settings: &Value| Some(WrongType::from(Settings::read(Some(&settings.to_string())).err()?.error()));
+    let (unreadable, _) = all_wrong(settings, wrong);
+    if !unreadable.is_empty() {
+        return unreadable;
+    }
+    let mistakes = settings::mistakes(&settings.to_string());
+    mistakes.iter().map(|mistake| WrongType::from(mistake.error())).collect()
 }
 
 /// What a policy says to a request, word for word.

@@ -22,13 +22,13 @@ use self::{
     subject::{ExplainedSubject, SubjectName, find},
 };
 use crate::{
-    cluster::{Cluster, Gap, Workload},
+    cluster::{Cluster, Gap, Kind, Workload},
     demands::Demand,
     engine::policy::Policy,
     input::{
         json::{remove, text, title},
         kubectl::Listed,
-        manifests::Manifests,
+        manifests::{Identity, Manifests},
         settings_file::{SettingsFile, label_keys_of_files},
     },
     places::pod::PodNeeds,
@@ -95,6 +95,7 @@ pub fn explain(
         unknown: unreadable.map(|it| format!("{} could not be listed: {}", it.resource, it.reason)).collect(),
         ..Explanation::default()
     };
+    explanation.unknown.extend(unread_node_pools(cluster));
     let controller = object.and_then(|object| controller_of(object, cluster));
     for object in object.into_iter().chain(controller) {
         template::check_types(object).with_context(|| title(object))?;
@@ -169,6 +170,20 @@ impl Explainer<'_> {
     fn needs(&self, specs: &[Value]) -> Result<Rc<PodNeeds>> {
         self.world.needs(specs).with_context(|| self.object.map_or_else(|| "a Pod".to_owned(), title))
     }
+}
+
+/// The NodePools of a version that is not read.
+fn unread_node_pools(cluster: &Manifests) -> impl Iterator<Item = String> {
+    let is_unread = |identity: &&Identity| {
+        let group = identity.api_version.split_once('/').map_or("", |(group, _)| group);
+        Kind::of_any_version(group, &identity.kind) == Some(Kind::NodePool)
+            && identity.api_version != Kind::NodePool.api_version()
+    };
+    let identities = cluster.objects().iter().map(|object| &object.identity).filter(is_unread);
+    identities.map(|identity| {
+        let version = &identity.api_version;
+        format!("{identity} has apiVersion {version}, which is not read; list it anew, as nodepools.v1.karpenter.sh")
+    })
 }
 
 fn is_refusal(message: Option<&str>) -> bool {

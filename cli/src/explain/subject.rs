@@ -8,10 +8,11 @@ use serde_json::Value;
 
 use super::fit::Fit;
 use crate::{
+    cluster::Kind,
     cluster::makes_no_pods,
     input::{
         json::{list_of, text},
-        kubectl::{Listed, listed_as},
+        kubectl::Listed,
         manifests::{Identity, Manifests},
     },
     webhook::pods::is_finished,
@@ -141,13 +142,13 @@ pub fn find<'l>(resource: Resource, namespace: Option<&str>, name: &str, listed:
     if let Some(found) = listed.manifests.find(&identity) {
         return Ok(found);
     }
-    let kind = listed_as(resource);
-    if let Some(unreadable) = listed.unreadable.iter().find(|it| it.resource == kind && !it.is_not_found) {
+    let kind = Kind::Of(resource);
+    if let Some(unreadable) = listed.unreadable.iter().find(|it| it.kind == kind && !it.is_not_found) {
         let what = if namespace.is_some() { format!("becomes of {identity}") } else { format!("applies in {name}") };
         bail!("what {what} could not be evaluated: {}", unreadable.reason);
     }
     let option = namespace.map(|namespace| format!(" -n {namespace}")).unwrap_or_default();
-    bail!("there is no {identity}; kubectl get {kind}{option} lists those that are there")
+    bail!("there is no {identity}; kubectl get {}{option} lists those that are there", kind.for_kubectl())
 }
 
 #[cfg(test)]

@@ -6,12 +6,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Error, Result, anyhow, bail, ensure};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ListMeta;
 use serde::Deserialize;
 use serde_json::{Value, value::RawValue};
 
-use super::yaml::{self, Document, JsonDocument, RepeatedKey};
+use super::yaml::{self, Document, JsonDocument, RepeatedKey, SyntaxError};
 
 /// Reads a file that holds exactly one JSON or YAML document.
 pub fn read_document(path: &Path) -> Result<Value> {
@@ -25,7 +25,15 @@ pub fn read_document(path: &Path) -> Result<Value> {
 
 /// Reads a file of any number of documents, as [`yaml_documents`] does.
 pub fn read_documents(path: &Path) -> Result<Vec<Value>> {
-    yaml_documents(&read_text(path)?).with_context(|| format!("cannot read {}", path.display()))
+    yaml_documents(&read_text(path)?).map_err(|error| of_file(path, error))
+}
+
+/// Returns an error about a file with its name, and with the place in it if the error has one.
+pub fn of_file(path: &Path, error: Error) -> Error {
+    match error.downcast_ref::<SyntaxError>() {
+        Some(syntax) => anyhow!("{}", syntax.of_file(path.display())),
+        None => error.context(path.display().to_string()),
+    }
 }
 
 /// Returns the documents of a YAML text, of which JSON is a part. Empty ones are left out, and the items of a list of
@@ -63,7 +71,7 @@ pub struct Objects {
 /// # Errors
 /// The file can't be read, or is neither JSON nor YAML, or its list was cut off.
 pub fn read_objects(file: &Path) -> Result<Objects> {
-    objects(&read_text(file)?).with_context(|| file.display().to_string())
+    objects(&read_text(file)?).map_err(|error| of_file(file, error))
 }
 
 /// Reads the objects of a text.
@@ -147,7 +155,9 @@ fn text_of(bytes: Vec<u8>) -> Result<String> {
         [0xff, 0xfe, ..] => u16::from_le_bytes,
         [0xfe, 0xff, ..] => u16::from_be_bytes,
         _ => {
-            let text = String::from_utf8(bytes).context("expected a text in UTF-8")?;
+            let text = String::from_utf8(bytes).ok();
+            let text =
+                text.context("expected a text in UTF-8; found other bytes: unpack the file first if it is compressed")?;
             return Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text));
         }
     };

@@ -3,6 +3,7 @@
 use std::{error, fmt};
 
 use anyhow::Result;
+use node_placement_policy::json::error::{ReadError, found_and_known, unknown_field};
 use serde::{Deserialize, Deserializer, de::DeserializeOwned};
 use serde_json::{Map, Value};
 
@@ -66,9 +67,110 @@ pub fn remove_nulls(value: &mut Value) {
     }
 }
 
-/// A path such as `rules[0].resources` as a JSON pointer.
-pub fn pointer(path: &str) -> String {
-    format!("/{}", path.replace('[', "/").replace(']', "").replace('.', "/"))
+/// A step of a path.
+#[derive(Clone, Debug, PartialEq)]
+enum Step {
+    Key(String),
+    Index(usize),
+}
+
+/// Returns the steps of a path such as `rules[0].resources`, or `config["team-a"]`.
+fn steps(path: &str) -> Vec<Step> {
+    let (mut steps, mut rest) = (vec![], path);
+    while !rest.is_empty() {
+        rest = rest.strip_prefix('.').unwrap_or(rest);
+        if let Some(bracketed) = rest.strip_prefix('[') {
+            let mut values = serde_json::Deserializer::from_str(bracketed).into_iter::<Value>();
+            steps.push(match values.next() {
+                Some(Ok(Value::String(key))) => Step::Key(key),
+                Some(Ok(index)) => Step::Index(index.as_u64().and_then(|it| it.try_into().ok()).unwrap_or_default()),
+                _ => return steps,
+            });
+            rest = bracketed.get(values.byte_offset()..).unwrap_or_default().trim_start_matches(']');
+        } else {
+            let (key, next) = rest.split_at(rest.find(['.', '[']).unwrap_or(rest.len()));
+            steps.push(Step::Key(key.to_owned()));
+            rest = next;
+        }
+    }
+    steps
+}
+
+/// Returns a path in which keys stand as they are: `config.team-a`.
+pub fn plain_path(path: &str) -> String {
+    let text = steps(path).iter().fold(String::new(), |text, step| match step {
+        Step::Key(key) => format!("{text}.{key}"),
+        Step::Index(index) => format!("{text}[{index}]"),
+    });
+    text.trim_start_matches('.').to_owned()
+}
+
+/// Returns what stands at a path of a value.
+pub fn at<'v>(value: &'v Value, path: &str) -> Option<&'v Value> {
+    steps(path).iter().try_fold(value, |value, step| match step {
+        Step::Key(key) => value.get(key),
+        Step::Index(index) => value.get(index),
+    })
+}
+
+/// Removes what stands at the last of some steps, and returns whether something did.
+fn remove_at(value: &mut Value, steps: &[Step]) -> bool {
+    let Some((last, before)) = steps.split_last() else { return false };
+    let parent = before.iter().try_fold(value, |value, step| match step {
+        Step::Key(key) => value.get_mut(key),
+        Step::Index(index) => value.get_mut(index),
+    });
+    match (parent, last) {
+        (Some(Value::Object(members)), Step::Key(key)) => members.remove(key).is_some(),
+        (Some(Value::Array(elements)), Step::Index(index)) if *index < elements.len() => {
+            elements.remove(*index);
+            true
+        }
+        _ => false,
+    }
+}
+
+/// Returns all that is wrong with a value, and what is left without it. `read` returns the first of it.
+pub fn all_wrong(value: &Value, read: impl Fn(&Value) -> Option<WrongType>) -> (Vec<WrongType>, Value) {
+    let (mut rest, mut all, mut removed) = (value.clone(), vec![], vec![]);
+    while let Some(mut wrong) = read(&rest) {
+        let place = steps(&wrong.place());
+        let is_gone = remove_at(&mut rest, &place);
+        wrong.path = text_of(&before_removal(steps(&wrong.path), &removed));
+        removed.push(before_removal(place, &removed));
+        all.push(wrong);
+        if !is_gone {
+            break;
+        }
+    }
+    (all, rest)
+}
+
+/// Returns where something stood before others were removed, in their order.
+fn before_removal(steps: Vec<Step>, removed: &[Vec<Step>]) -> Vec<Step> {
+    let mut place: Vec<Step> = vec![];
+    for mut step in steps {
+        for gone in removed {
+            if let (Step::Index(index), Some((Step::Index(own), list))) = (&mut step, gone.split_last())
+                && *list == place
+                && *own <= *index
+            {
+                *index += 1;
+            }
+        }
+        place.push(step);
+    }
+    place
+}
+
+fn text_of(steps: &[Step]) -> String {
+    let is_plain = |key: &str| key.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    let text = steps.iter().fold(String::new(), |text, step| match step {
+        Step::Key(key) if is_plain(key) => format!("{text}.{key}"),
+        Step::Key(key) => format!("{text}[{key:?}]"),
+        Step::Index(index) => format!("{text}[{index}]"),
+    });
+    text.trim_start_matches('.').to_owned()
 }
 
 /// A value of a type, and the paths of the fields that the type does not have, as `spec.rules[0].resorces`: each begins
@@ -95,24 +197,42 @@ where
     serde_path_to_error::deserialize(json).map_err(|error| {
         let path = format!("{at}{}", without_options(&error.path().to_string()));
         let (path, problem) = (path.trim_end_matches('.').to_owned(), expectation(error.inner()));
-        WrongType { path, problem }.into()
+        WrongType { path, problem, unknown_field: None }.into()
     })
 }
 
-/// A field of a wrong type.
+/// A field of a wrong type, or one that must not be there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WrongType {
-    /// Its path: `spec.replicas`.
+    /// Its path: `spec.replicas`; or that of the object with the unknown field.
     pub path: String,
     /// What was expected, and what was found.
     pub problem: String,
+    /// The name of the field, if it is unknown.
+    pub unknown_field: Option<String>,
+}
+
+impl WrongType {
+    /// Returns the path of the field.
+    pub fn place(&self) -> String {
+        let field = self.unknown_field.iter().map(|field| format!("[{}]", Value::from(field.as_str())));
+        std::iter::once(self.path.clone()).chain(field).collect()
+    }
+}
+
+impl From<&ReadError> for WrongType {
+    fn from(error: &ReadError) -> Self {
+        let (path, problem) = (error.path().to_owned(), error.problem().to_owned());
+        Self { path, problem, unknown_field: error.unknown_field().map(str::to_owned) }
+    }
 }
 
 impl error::Error for WrongType {}
 
 impl fmt::Display for WrongType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.path, self.problem)
+        let colon = if self.path.is_empty() { "" } else { ": " };
+        write!(f, "{}{colon}{}", self.path, self.problem)
     }
 }
 
@@ -186,6 +306,9 @@ pub fn expectation(error: &serde_json::Error) -> String {
     let text = error.to_string().replace("unknown variant", "unknown word");
     // The path says it better.
     let text = text.split(" at line ").next().unwrap_or_default().to_owned();
+    if let Some((found, known)) = found_and_known(&text, "unknown field ") {
+        return unknown_field(found, &known);
+    }
     let Some((found, expected)) = text.strip_prefix("invalid type: ").and_then(|text| text.split_once(", expected "))
     else {
         return text;

@@ -5,31 +5,26 @@ use std::{
     ffi::OsString,
     io::ErrorKind,
     path::Path,
-    process::{Child, Command, Stdio},
+    process::{Child, Command, Output, Stdio},
 };
 
 use anyhow::{Context, Result, anyhow, bail};
 use node_placement_policy::resource::Resource;
 
 use super::{documents, manifests::Manifests};
+use crate::cluster::Kind;
 
-/// What the API server and Karpenter read besides, and what a restart has to mind.
-const OTHERS: [&str; 3] = ["runtimeclasses.node.k8s.io", NODE_POOLS, "poddisruptionbudgets.policy"];
-
-/// Only a cluster with Karpenter has them.
-pub const NODE_POOLS: &str = "nodepools.karpenter.sh";
-
-/// Writes a cluster down as [`Kubectl::list_all`] lists it; nodepools and podtemplates are not in every cluster, or hardly
-/// ever. A test holds the help of `preview` to it.
+/// Writes a cluster down as [`Kubectl::list_all`] lists it, without what is not in every cluster. A test holds the help of
+/// `preview` to it.
 pub const WRITE_CLUSTER: &str = "kubectl get namespaces,nodes,pods,deployments,replicasets,statefulsets,daemonsets,jobs,\
                                  cronjobs,replicationcontrollers,runtimeclasses,poddisruptionbudgets -A -o json > cluster.json";
 
-/// What kubectl calls a resource: `deployments.apps`.
-pub fn listed_as(resource: Resource) -> String {
-    match resource.group() {
-        "" => resource.plural().to_owned(),
-        group => format!("{}.{group}", resource.plural()),
-    }
+/// What is asked with `kubectl get`.
+pub struct Query<'q> {
+    /// The kind of the objects.
+    pub kind: Kind,
+    /// What stands behind it: a name, `--all-namespaces`.
+    pub arguments: Vec<&'q str>,
 }
 
 /// `kubectl`, with the options of a user.
@@ -46,11 +41,13 @@ pub struct Listed {
     pub unreadable: Vec<Unreadable>,
 }
 
-/// A resource that kubectl may not list, or that the API server does not have.
+/// What kubectl must not read, or does not find.
 #[derive(Clone, Debug)]
 pub struct Unreadable {
+    pub kind: Kind,
+    /// What kubectl calls the kind.
     pub resource: String,
-    /// There is none, in contrast to one that may not be read.
+    /// There is none, in contrast to one that must not be read.
     pub is_not_found: bool,
     pub reason: String,
 }
@@ -66,36 +63,69 @@ impl Kubectl {
         Self { program: program(), options: context.into_iter().chain(kubeconfig).flatten().collect() }
     }
 
-    /// Lists all that the policy has rules for, and [`OTHERS`], in all namespaces. Bindings can't be listed. `progress`
-    /// gets a line for each.
+    /// Lists all that a preview depends on, in all namespaces. `progress` gets a line for each kind.
     ///
     /// # Errors
     /// The cluster can't be reached.
     pub fn list_all(&self, progress: impl Fn(&str)) -> Result<Listed> {
-        let resources = Resource::all().filter(|resource| *resource != Resource::Binding).map(listed_as);
-        let resources: Vec<String> = resources.chain(OTHERS.map(str::to_owned)).collect();
-        let queries: Vec<_> = resources.iter().map(|resource| vec![resource.as_str(), "--all-namespaces"]).collect();
+        let kinds = Kind::all().filter(|kind| *kind != Kind::Of(Resource::Binding));
+        let queries: Vec<Query<'_>> = kinds.map(Query::all).collect();
         self.get(&queries, progress)
     }
 
-    /// Gets objects: each query is the arguments of a `kubectl get`. `progress` gets a line for each.
+    /// Gets objects. `progress` gets a line for each kind.
     ///
     /// # Errors
     /// The cluster can't be reached.
-    pub fn get(&self, queries: &[Vec<&str>], progress: impl Fn(&str)) -> Result<Listed> {
+    pub fn get(&self, queries: &[Query<'_>], progress: impl Fn(&str)) -> Result<Listed> {
         let (mut objects, mut unreadable) = (vec![], vec![]);
         for batch in queries.chunks(AT_ONCE) {
-            let started = batch.iter().map(|arguments| self.start(arguments)).collect::<Result<Vec<Child>>>()?;
-            for (arguments, kubectl) in batch.iter().zip(started) {
-                let resource = arguments.first().copied().unwrap_or_default();
-                progress(&format!("asking the cluster for {resource}"));
-                match wait(resource, arguments, kubectl)? {
-                    Ok(text) => objects.extend(documents::objects(&text).context("kubectl printed no objects")?.texts),
-                    Err(resource) => unreadable.push(resource),
+            let started = batch.iter().map(|query| self.start(query)).collect::<Result<Vec<Child>>>()?;
+            for (query, kubectl) in batch.iter().zip(started) {
+                progress(&format!("asking the cluster for {}", query.kind.for_kubectl()));
+                let output = kubectl.wait_with_output().context("kubectl")?;
+                if output.status.success() {
+                    let text = String::from_utf8(output.stdout).context("kubectl printed no text")?;
+                    objects.extend(documents::objects(&text).context("kubectl printed no objects")?.texts);
+                } else {
+                    unreadable.extend(self.unreadable(query, &output)?);
                 }
             }
         }
         Ok(Listed { manifests: Manifests::read(objects)?, unreadable })
+    }
+
+    /// Returns what could not be read; nothing, if the cluster has no such kind.
+    fn unreadable(&self, query: &Query<'_>, output: &Output) -> Result<Option<Unreadable>> {
+        let Query { kind, arguments } = query;
+        let error = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+        let failed = format!("kubectl failed with {}", output.status);
+        let error = error.lines().last().unwrap_or(&failed);
+        // kubectl prints the reason of the API server's Status: `Error from server (Forbidden): …`.
+        let (reason, message) = error
+            .split_once(" (")
+            .and_then(|(_, rest)| rest.split_once("): "))
+            .map_or(("", error), |(reason, message)| (reason, message));
+        let names_one = arguments.first().is_some_and(|argument| !argument.starts_with('-'));
+        let is_not_found = reason == "NotFound";
+        if reason == "Forbidden" || is_not_found && names_one {
+            let (resource, reason) = (kind.for_kubectl(), message.to_owned());
+            return Ok(Some(Unreadable { kind: *kind, resource, is_not_found, reason }));
+        }
+        if is_not_found || self.lacks(*kind) {
+            return Ok(None);
+        }
+        let command = [&["kubectl", "get", &kind.for_kubectl()], arguments.as_slice()].concat().join(" ");
+        bail!("{command}: {error}; save the cluster to a file and pass -c FILE, or correct the kubeconfig")
+    }
+
+    /// Returns whether the cluster is sure to have no such kind.
+    fn lacks(&self, kind: Kind) -> bool {
+        let mut kubectl = Command::new(&self.program);
+        kubectl.arg("api-resources").arg(format!("--api-group={}", kind.group())).args(["-o", "name"]);
+        let output = kubectl.args(&self.options).stdin(Stdio::null()).output();
+        let lists = |text: &[u8]| String::from_utf8_lossy(text).lines().any(|name| name == kind.for_kubectl());
+        output.is_ok_and(|output| output.status.success() && !lists(&output.stdout))
     }
 
     /// The context that holds where none is named; a Pod in a cluster has none.
@@ -107,9 +137,14 @@ impl Kubectl {
         (output.status.success() && !context.is_empty()).then_some(context)
     }
 
-    fn start(&self, arguments: &[&str]) -> Result<Child> {
+    fn start(&self, Query { kind, arguments }: &Query<'_>) -> Result<Child> {
         let mut kubectl = Command::new(&self.program);
-        kubectl.arg("get").args(arguments).args(["-o", "json"]).args(&self.options);
+        kubectl.arg("get").arg(kind.for_kubectl()).args(arguments).args(["-o", "json"]);
+        if *kind == Kind::Of(Resource::Pod) {
+            // They say who wrote spec.nodeName.
+            kubectl.arg("--show-managed-fields");
+        }
+        kubectl.args(&self.options);
         kubectl.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         kubectl.spawn().map_err(|error| match error.kind() {
             ErrorKind::NotFound if self.program == KUBECTL => {
@@ -127,30 +162,11 @@ fn program() -> OsString {
     env::var_os("KUBECTL_PATH").filter(|path| !path.is_empty()).unwrap_or_else(|| KUBECTL.into())
 }
 
-/// Waits for what kubectl prints: objects as JSON, or that they may not be read.
-fn wait(resource: &str, arguments: &[&str], kubectl: Child) -> Result<Result<String, Unreadable>> {
-    let output = kubectl.wait_with_output().context("kubectl")?;
-    if output.status.success() {
-        return Ok(Ok(String::from_utf8(output.stdout).context("kubectl printed no text")?));
+impl Query<'_> {
+    /// Asks for all objects of a kind.
+    pub fn all(kind: Kind) -> Self {
+        Self { kind, arguments: if kind.is_cluster_scoped() { vec![] } else { vec!["--all-namespaces"] } }
     }
-    let error = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-    let failed = format!("kubectl failed with {}", output.status);
-    let error = error.lines().last().unwrap_or(&failed);
-    // What may not be read is a gap; without a cluster, everything is.
-    let is_unknown_kind = error.contains("doesn't have a resource type");
-    let is_not_found = error.contains("(NotFound)");
-    if (is_unknown_kind || is_not_found) && resource == NODE_POOLS {
-        return Ok(Ok(String::new()));
-    }
-    if !(is_unknown_kind || is_not_found || error.contains("(Forbidden)")) {
-        bail!(
-            "kubectl get {}: {error}; save the cluster to a file and pass -c FILE, or correct the kubeconfig",
-            arguments.join(" ")
-        );
-    }
-    let reason = error.split_once("): ").map_or(error, |(_, reason)| reason);
-    let reason = reason.trim_start_matches("error: ").to_owned();
-    Ok(Err(Unreadable { resource: resource.to_owned(), is_not_found, reason }))
 }
 
 /// Of a file no gaps are known.
@@ -166,9 +182,9 @@ mod tests {
 
     #[test]
     fn a_cluster_is_written_down_as_it_is_listed() {
-        let listed =
-            Resource::all().map(Resource::plural).chain(OTHERS.iter().filter_map(|name| name.split('.').next()));
-        for name in listed.filter(|name| !["bindings", "podtemplates", "nodepools"].contains(name)) {
+        let optional = ["bindings", "podtemplates", "nodepools", "clusteradmissionpolicies", "deviceclasses"];
+        let volumes = ["persistentvolumes", "persistentvolumeclaims", "priorityclasses"];
+        for name in Kind::all().map(Kind::plural).filter(|name| !optional.contains(name) && !volumes.contains(name)) {
             assert!(WRITE_CLUSTER.contains(name), "{name}");
         }
     }

@@ -7,7 +7,7 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, anyhow, bail};
 use k8s_openapi::Resource;
 use node_placement_policy::{
     cluster::{Cluster, GetResourceRequest, LogLevel},
@@ -396,17 +396,26 @@ impl Identity {
             namespace: Option<String>,
         }
         // It would be read as the fields of one.
-        ensure!(!text.get().starts_with('['), "expected a Kubernetes object; found a list");
+        let found = match text.get().chars().next() {
+            Some('{') => None,
+            Some('[') => Some("a list"),
+            Some('"') => Some("a text"),
+            _ => Some("something else"),
+        };
+        if let Some(found) = found {
+            bail!("expected a Kubernetes object, as kubectl get -o yaml prints it; found {found}");
+        }
         let object: Object = deserialize(text, "").context("expected a Kubernetes object")?;
         let Metadata { name, generate_name, namespace } = object.metadata.unwrap_or_default();
-        let name = name.or(generate_name);
-        match (object.api_version, object.kind, name) {
-            (Some(api_version), Some(kind), Some(name)) => Ok(Self { api_version, kind, namespace, name }),
-            (_, _, name) => bail!(
-                "expected Kubernetes objects with apiVersion, kind and metadata.name (metadata.name is {:?})",
-                name.unwrap_or_default()
-            ),
-        }
+        let missing = |field: &str| {
+            anyhow!("expected a Kubernetes object with apiVersion, kind and metadata.name; {field} is missing")
+        };
+        Ok(Self {
+            api_version: object.api_version.ok_or_else(|| missing("apiVersion"))?,
+            kind: object.kind.ok_or_else(|| missing("kind"))?,
+            name: name.or(generate_name).ok_or_else(|| missing("metadata.name"))?,
+            namespace,
+        })
     }
 }
 

@@ -3,16 +3,21 @@
 use std::{collections::BTreeSet, path::Path};
 
 use anyhow::{Context, Result, bail, ensure};
+use node_placement_policy::json::error::most_alike;
 use serde_json::Value;
 
 use crate::{
-    input::documents::{positioned_documents, read_text},
+    input::documents::{of_file, positioned_documents, read_text},
+    input::json::{members, title},
     input::settings::{self, Settings, read},
     input::yaml::{Document, RepeatedKey},
     webhook::policy_spec::PolicySpec,
 };
 
 const POLICY: &str = "ClusterAdmissionPolicy";
+
+/// What the kinds of Kubewarden's policies end with.
+const POLICIES: &str = "AdmissionPolicy";
 
 const EXPECTED: &str = "expected what stands under spec.settings of a policy, or a whole ClusterAdmissionPolicy";
 
@@ -49,6 +54,16 @@ pub fn is_of_this_policy(settings: &Value) -> bool {
     BLOCKS.iter().any(|block| settings.get(block).is_some())
 }
 
+/// Whether a document is another object than a policy of this module. Settings without a policy are none, nor is a policy
+/// with a misspelt block, or without settings.
+pub fn is_foreign(document: &Value) -> bool {
+    let (Some(kind), spec) = (document["kind"].as_str(), &document["spec"]) else { return false };
+    let may_be_block = |(field, _): (&String, &Value)| most_alike(field, &BLOCKS).is_some();
+    let is_own = members(&spec["settings"]).any(may_be_block)
+        || spec["module"].as_str().is_none_or(|module| module.contains("node-placement"));
+    !(kind.ends_with(POLICIES) && is_own)
+}
+
 /// The labels of nodes that the policies of a deployment name.
 pub fn label_keys_of_files(files: &[SettingsFile]) -> BTreeSet<String> {
     let placing = files.iter().filter(|file| file.places_pods());
@@ -72,27 +87,32 @@ impl SettingsFile {
         !self.is_about_nodes() && (placement.is_some() || pod_node_selector_plugin_config.is_some())
     }
 
-    /// Reads settings, or ClusterAdmissionPolicies: all of a file are one deployment.
+    /// Reads settings, or ClusterAdmissionPolicies: all of a file are one deployment. Also returns what is passed over:
+    /// documents that are no policy of this module.
     ///
     /// # Errors
-    /// A document has neither settings nor a ClusterAdmissionPolicy, or there are several, and one is no policy.
-    pub fn load_all(path: &Path) -> Result<Vec<Self>> {
-        let documents =
-            positioned_documents(&read_text(path)?).with_context(|| format!("cannot read {}", path.display()))?;
+    /// The file can't be read, has a key twice, or has neither settings nor a ClusterAdmissionPolicy of this module.
+    pub fn load(path: &Path) -> Result<(Vec<Self>, Vec<String>)> {
+        let documents = positioned_documents(&read_text(path)?).map_err(|error| of_file(path, error))?;
         if let Some(RepeatedKey { position, path: key }) = documents.iter().flat_map(Document::repeated_keys).next() {
             bail!("{}:{position}: {key}: this key stands there twice; remove one of them", path.display());
         }
-        Self::read_all(documents.into_iter().map(|document| document.value).collect())
-            .with_context(|| path.display().to_string())
+        let documents: Vec<Value> = documents.into_iter().map(|document| document.value).collect();
+        let passed_over = documents.iter().filter(|document| is_foreign(document)).map(title).collect();
+        Ok((Self::read_all(documents).with_context(|| path.display().to_string())?, passed_over))
     }
 
-    /// Reads settings, or ClusterAdmissionPolicies, from the documents of a file.
+    /// Reads settings, or ClusterAdmissionPolicies, from the documents of a file. Those that are no policy of this module are
+    /// passed over.
     ///
     /// # Errors
-    /// A document has neither settings nor a ClusterAdmissionPolicy, or there are several, and one is no policy.
-    pub fn read_all(documents: Vec<Value>) -> Result<Vec<Self>> {
-        let kinds: Vec<&str> = documents.iter().map(|document| document["kind"].as_str().unwrap_or("?")).collect();
+    /// There are neither settings nor a ClusterAdmissionPolicy of this module, or there are several, and one is no policy.
+    pub fn read_all(mut documents: Vec<Value>) -> Result<Vec<Self>> {
         ensure!(!documents.is_empty(), "{EXPECTED}; the file is empty");
+        if !documents.iter().all(is_foreign) {
+            documents.retain(|document| !is_foreign(document));
+        }
+        let kinds: Vec<&str> = documents.iter().map(|document| document["kind"].as_str().unwrap_or("?")).collect();
         if documents.len() > 1 && kinds.iter().any(|kind| *kind != POLICY) {
             bail!("{EXPECTED}; found {} documents: {}", documents.len(), kinds.join(", "));
         }
@@ -108,11 +128,16 @@ impl SettingsFile {
             bail!("{EXPECTED}; found {}", if document.is_array() { "a list" } else { "a text or number" });
         };
         match fields.get("kind").and_then(Value::as_str) {
-            Some(POLICY) => {}
-            Some("AdmissionPolicy") if !is_of_this_policy(&document["spec"]["settings"]) => {
+            Some(kind) if kind.ends_with(POLICIES) && is_foreign(&document) => {
                 let module = document["spec"]["module"].as_str().unwrap_or("?");
-                bail!("{EXPECTED}; found an AdmissionPolicy of the module {module}: its settings are another policy's")
+                bail!(
+                    "{EXPECTED}; found {} of the module {module}, whose settings have none of {}: they are those of another \
+                     policy",
+                    title(&document),
+                    BLOCKS.join(", ")
+                )
             }
+            Some(POLICY) => {}
             Some("AdmissionPolicy") => {
                 bail!("an AdmissionPolicy cannot look up Namespaces and Nodes: make it a ClusterAdmissionPolicy")
             }

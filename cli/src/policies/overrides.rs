@@ -20,7 +20,7 @@ pub const NAME: &str = "node-placement";
 /// Where Kubewarden is installed, as its documentation has it.
 pub const KUBEWARDEN: &str = "kubewarden";
 /// What a cluster needs to start again by itself.
-const SYSTEM: [&str; 3] = ["kube-system", "kube-node-lease", KUBEWARDEN];
+pub const SYSTEM: [&str; 3] = ["kube-system", "kube-node-lease", KUBEWARDEN];
 
 /// What the API server takes as the name of a policy.
 pub const NAME_OF_AN_OBJECT: &str =

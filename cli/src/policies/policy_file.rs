@@ -19,6 +19,7 @@ use crate::{
         json::{members, remove},
         settings::{NODE_METADATA, PLACEMENT, is_set, read},
         settings_file::SettingsFile,
+        yaml,
     },
     lists::distinct,
     template::render,
@@ -73,6 +74,15 @@ pub fn policy_file(text: &str, overrides: &Overrides) -> Result<String> {
          unusual line breaks"
     );
     Ok(written)
+}
+
+/// Returns the policies that are written for settings alone.
+///
+/// # Errors
+/// They can't be written.
+pub fn written_policies(settings: &Value) -> Result<Vec<SettingsFile>> {
+    let text = policy_file(&yaml::write(settings)?, &Overrides::default())?;
+    SettingsFile::read_all(yaml_documents(&text)?)
 }
 
 /// The policies for one document, each with its settings.

@@ -25,12 +25,7 @@ use super::{
 use crate::{
     cluster::{Cluster, Gap, Kind},
     engine::policy::Policy,
-    input::{
-        kubectl::{Listed, NODE_POOLS},
-        manifests::Identity,
-        settings::entry_name,
-        settings_file::SettingsFile,
-    },
+    input::{kubectl::Listed, manifests::Identity, settings::entry_name, settings_file::SettingsFile},
     lists::{listed, shortened},
     places::{
         node_map::{Machines, NodeMap, NodeTraits},
@@ -226,8 +221,7 @@ impl Assessment<'_> {
         let is_covered = |name: &String| self.round.deployment.covers(name, cluster.manifests.namespace(name));
         let lacking = self.subjects.lacking.iter().filter(|(_, name)| name.as_ref().is_none_or(is_covered));
         let mut gaps: Vec<Gap> = lacking.map(|(gap, _)| gap.clone()).collect();
-        let matters = |kind: &str| !kind.starts_with("podtemplates") && !kind.starts_with("poddisruptionbudgets");
-        let mut unlisted: Vec<_> = cluster.unreadable.iter().filter(|it| matters(&it.resource)).collect();
+        let mut unlisted: Vec<_> = cluster.unreadable.iter().filter(|it| it.kind.holds_up_previews()).collect();
         unlisted.sort_by(|one, other| one.resource.cmp(&other.resource));
         if let Some(first) = unlisted.first() {
             let kinds = listed(&unlisted.iter().map(|it| it.resource.clone()).collect::<Vec<_>>());
@@ -260,16 +254,16 @@ impl Assessment<'_> {
     /// What else is worth knowing.
     fn remarks(&self) -> Vec<String> {
         let Listed { manifests: cluster, unreadable } = self.input.cluster;
-        let lists = |resource: &str| unreadable.iter().all(|it| it.resource != resource);
+        let lists = |kind: Kind| unreadable.iter().all(|it| it.kind != kind);
         let mut remarks = vec![];
         for (at, _) in self.round.idle_entries().iter().filter(|(_, namespaces)| namespaces.is_empty()) {
-            if lists("namespaces") {
+            if lists(Kind::Of(Resource::Namespace)) {
                 remarks.push(format!("No namespace matches {} ({at}).", entry_name(at.entry)));
             }
         }
         let is_node_pool = |it: &Identity| it.kind == "NodePool" && it.api_version.starts_with("karpenter.sh/");
         let has_node_pools = cluster.objects().iter().any(|object| is_node_pool(&object.identity));
-        if !has_node_pools && lists(NODE_POOLS) {
+        if !has_node_pools && lists(Kind::NodePool) {
             remarks.push("No NodePools found: assuming that Karpenter is not installed.".to_owned());
         }
         if self.judged.iter().all(|it| it.subject.is_plain()) && unreadable.is_empty() {

@@ -9,7 +9,7 @@ use super::{
     subject::What,
 };
 use crate::{
-    cluster::{self, BoundVolume, Cluster},
+    cluster::{self, BoundVolume, Cluster, Kind},
     input::{kubectl::Listed, manifests::Identity},
     webhook::delivery::selects,
 };
@@ -37,7 +37,7 @@ pub struct Budgets<'c>(Option<&'c [PodDisruptionBudget]>);
 impl<'c> Budgets<'c> {
     /// Returns those of a cluster.
     pub fn new(listed: &Listed, cluster: &'c Cluster) -> Self {
-        let is_unreadable = listed.unreadable.iter().any(|it| it.resource.starts_with("poddisruptionbudgets"));
+        let is_unreadable = listed.unreadable.iter().any(|it| it.kind == Kind::PodDisruptionBudget);
         Self((!is_unreadable).then_some(cluster.budgets.as_slice()))
     }
 

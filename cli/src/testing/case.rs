@@ -108,21 +108,31 @@ fn is_recorded(case: &Case) -> bool {
 /// Sends a request, and those of the Pods that come of it, as `try` does; with `nodes`, finds the nodes that can run these.
 ///
 /// # Errors
-/// A policy failed to answer, whether it is asked can't be evaluated, or the object of the request makes no Pods.
-pub fn answer(trial: &Trial<'_>, request: &Request, with_nodes: bool) -> Result<CaseAnswer> {
+/// A policy failed to answer, what becomes of it could not be evaluated, or the object of the request makes no Pods.
+fn answer(trial: &Trial<'_>, request: &Request, with_nodes: bool) -> Result<CaseAnswer> {
     let result = if with_nodes { trial.judge_with_nodes(request)? } else { trial.judge(request)? };
-    let TrialResult { review, pods, .. } = result;
-    if let Some(gap) = review.gap().filter(|_| !review.is_answered) {
-        bail!("it could not be evaluated: {}", gap.advice());
+    CaseAnswer::new(result, with_nodes)
+}
+
+impl CaseAnswer {
+    /// Returns what came of a request, with the nodes that can run its Pods if these were looked for.
+    ///
+    /// # Errors
+    /// What becomes of it could not be evaluated, or the object of the request makes no Pods.
+    pub fn new(result: TrialResult, with_nodes: bool) -> Result<Self> {
+        let TrialResult { review, pods, .. } = result;
+        if let Some(gap) = review.gap().filter(|_| !review.is_answered) {
+            bail!("it could not be evaluated: {}", gap.advice());
+        }
+        let nodes = with_nodes.then(|| nodes(&review.request, pods.as_ref()).context("expect.nodes")).transpose()?;
+        let not_asked = match &review.admission {
+            Admission::NotSent(by) => Some(by.to_string()),
+            _ => None,
+        };
+        let pods_rejection = pods.and_then(|pods| pods.rejection);
+        let (request, evaluation) = (review.request.clone(), review.together());
+        Ok(Self { request, evaluation, pods_rejection, not_asked, nodes, ..Self::default() })
     }
-    let nodes = with_nodes.then(|| nodes(&review.request, pods.as_ref()).context("expect.nodes")).transpose()?;
-    let not_asked = match &review.admission {
-        Admission::NotSent(by) => Some(by.to_string()),
-        _ => None,
-    };
-    let pods_rejection = pods.and_then(|pods| pods.rejection);
-    let (request, evaluation) = (review.request.clone(), review.together());
-    Ok(CaseAnswer { request, evaluation, pods_rejection, not_asked, nodes, ..CaseAnswer::default() })
 }
 
 /// Returns the names of the Nodes and NodePools that can run the Pods of a request, now or when a passing condition ends.

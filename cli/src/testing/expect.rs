@@ -92,7 +92,7 @@ pub struct Mismatch {
 const COMPARED_WITHOUT_REQUEST: [&str; 4] = ["begins", "conceals", "invalid", "message"];
 
 /// The fields that say whether a refusal is expected.
-const ABOUT_REFUSALS: [&str; 5] = ["accepted", "begins", "code", "conceals", "message"];
+const ABOUT_REFUSALS: [&str; 4] = ["accepted", "begins", "code", "message"];
 
 /// How an answer differs from what is expected: fields of an [`Expect`].
 pub fn compare(expected: &Map<String, Value>, answer: &CaseAnswer) -> Vec<Mismatch> {

@@ -17,7 +17,7 @@ use crate::{
     input::{
         documents::{self, read_document, read_text},
         json::{expectation, members},
-        yaml::{self, Document, Position, SyntaxError},
+        yaml::{self, Document, Position},
     },
     webhook::request::recorded_request,
 };
@@ -143,7 +143,7 @@ impl NamedFiles {
 
     fn settings(&self, source: &Source) -> Result<Vec<SettingsFile>> {
         match source {
-            Source(Value::String(path)) => SettingsFile::load_all(&self.folder.join(path)),
+            Source(Value::String(path)) => SettingsFile::load(&self.folder.join(path)).map(|(files, _)| files),
             Source(settings) => SettingsFile::read_all(vec![settings.clone()]),
         }
     }
@@ -230,8 +230,8 @@ impl Suite {
     /// one name, or a file that it names can't be read.
     pub fn parse(text: &str, name: &str, mut files: NamedFiles) -> Result<Self> {
         let yaml::File { documents, error } = yaml::read(text);
-        if let Some(SyntaxError { position, problem }) = error {
-            bail!("{name}:{position}: {problem}");
+        if let Some(error) = error {
+            bail!("{}", error.of_file(name));
         }
         let [document] = documents.as_slice() else {
             bail!("{name}: expected one document with tests; found {}", documents.len());

@@ -1,31 +1,23 @@
 //! A first file of tests: what settings do to a cluster now, for people to review.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    path::Path,
-};
+use std::{collections::BTreeMap, path::Path};
 
 use anyhow::{Context, Result, ensure};
 use node_placement_policy::resource::Resource;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::{CaseAnswer, case::answer};
+use super::CaseAnswer;
 use crate::{
     Manifests,
-    demands::Demands,
+    cluster::Cluster,
     engine::additions::additions,
     input::{
         json::{list_of, remove_nulls, title},
         yaml,
     },
     trial::Trial,
-    webhook::{
-        controllers::controller_reference,
-        pods::template,
-        request::manifest_request,
-        resource::{resource_of, template_path},
-    },
+    webhook::{pods::template, request::manifest_request, resource::template_path},
 };
 
 /// A test as it is written: its fields stand in this order.
@@ -44,88 +36,108 @@ struct WrittenCase {
     expect: Value,
 }
 
-const HEADING: &str = "# What the settings do now: one case for each entry and kind of answer. Review each case, and change what \
-                       should be\n# otherwise. Run it with: kubectl node-placement test FILE\n";
+const HEADING: &str = "# What the settings do now: one case for each workload, each Pod without one, and a Pod that requests nothing in each\n\
+                       # namespace. Review each case, and change what should be otherwise. Run it with:\n\
+                       #   kubectl node-placement test FILE\n";
 
-/// Writes a file with one case for each entry of the settings and kind of answer: of the Pods that ask for nothing, of
-/// each namespace, and of the workloads and Pods of the cluster. The `paths` are those of the settings and the cluster.
+/// A file of tests, and what no case was written for.
+pub struct FirstFile {
+    pub text: String,
+    /// What could not be evaluated, and why.
+    pub left_out: Vec<String>,
+}
+
+/// Writes a file with one case for each subject of a preview: workloads, Pods without one, and of each namespace a Pod that
+/// requests nothing. What no policy is asked about is left out. The `paths` are those of the settings and the cluster.
 ///
 /// # Errors
-/// There is no namespace, or the policy failed to answer.
-pub fn write_tests(trial: &Trial<'_>, paths: [&Path; 2], progress: impl Fn(&str)) -> Result<String> {
-    let mut kinds = BTreeSet::new();
-    let mut cases = vec![];
-    for manifest in subjects(trial.known) {
+/// The policy is asked about nothing, or failed to answer.
+pub fn write_tests(trial: &Trial<'_>, paths: [&Path; 2], progress: impl Fn(&str)) -> Result<FirstFile> {
+    let (mut cases, mut left_out) = (vec![], vec![]);
+    for manifest in subjects(trial.known)? {
         let Some(request) = manifest_request(manifest.clone(), None)? else { continue };
         let title = title(&manifest);
         progress(&title);
-        let answered = answer(trial, &request, trial.has_nodes()).with_context(|| title.clone())?;
-        let name = request.namespace().unwrap_or_default();
-        let namespace = trial.known.namespace(name);
-        let entry = trial
-            .deployment
-            .files
-            .iter()
-            .find_map(|file| Demands::new(&file.typed, name, Some(namespace?)).ok()?.entry());
-        let is_new = kinds.insert((entry.map(|at| at.position), kind_of_answer(&answered, &manifest)));
-        if answered.not_asked.is_none() && is_new {
-            let expect = expected(&answered);
-            cases.push(WrittenCase { name: format!("{title} {}", result(&answered)), manifest, expect });
+        let result = trial.judge_with_nodes(&request).with_context(|| title.clone())?;
+        let lines = result.pods.as_ref().map(|pods| pods.lines.clone()).unwrap_or_default();
+        match CaseAnswer::new(result, trial.has_nodes()) {
+            Ok(answered) if answered.not_asked.is_some() => {}
+            Ok(answered) => {
+                let name = format!("{title}{}", outcome(&answered, &lines));
+                cases.push(WrittenCase { name, manifest, expect: expected(&answered) });
+            }
+            Err(error) => left_out.push(format!("{title}: {error:#}")),
         }
     }
     ensure!(!cases.is_empty(), "the policy is asked about nothing in the cluster: expected Namespaces that it covers");
     let [settings, cluster] = paths.map(|path| path.display().to_string());
     let test = WrittenTest { name: format!("What {settings} does to {cluster}"), settings, cluster, cases };
     let written = yaml::write(&BTreeMap::from([("tests", [test])]))?;
-    let marked = written.replace("nodes: []\n", "nodes: [] # no node takes it: is that intended?\n");
-    Ok(format!("{HEADING}{marked}"))
+    Ok(FirstFile { text: format!("{HEADING}{written}"), left_out })
 }
 
-/// A Pod that asks for nothing for each namespace; then the workloads, and the Pods without one.
-fn subjects(cluster: &Manifests) -> Vec<Value> {
-    let plain = cluster.namespaces().map(|namespace| {
-        let metadata = json!({ "name": "plain", "namespace": namespace["metadata"]["name"] });
+/// Returns the workloads, and the Pods without one; and for each namespace a Pod that requests nothing.
+fn subjects(objects: &Manifests) -> Result<Vec<Value>> {
+    let cluster = Cluster::new(objects.clone())?;
+    let plain = cluster.namespaces.keys().map(|namespace| {
+        let metadata = json!({ "name": "plain", "namespace": namespace });
         reduced(&json!({ "apiVersion": "v1", "kind": "Pod", "metadata": metadata }), Resource::Pod)
     });
-    let others = cluster.objects().iter().filter_map(|object| {
-        let resource = resource_of(&object.identity.api_version, &object.identity.kind)?;
-        let object = object.parse();
-        let makes_pods = resource == Resource::Pod || resource.has_template();
-        (makes_pods && controller_reference(&object).is_none()).then(|| reduced(&object, resource))
+    let workloads = cluster.workloads.iter().map(|workload| reduced(&workload.json.parse(), workload.resource));
+    let pods = cluster.pods.iter().map(|pod| {
+        let mut manifest = reduced(&pod.json.parse(), Resource::Pod);
+        if let Some(node) = pod.node.as_ref().filter(|_| pod.names_node) {
+            manifest["spec"]["nodeName"] = node.to_string().into();
+        }
+        manifest
     });
-    plain.chain(others).collect()
+    Ok(plain.chain(workloads).chain(pods).collect())
 }
 
-/// The object with nothing but its name and what decides about its nodes.
+/// What of a PodSpec decides on the policy's answer and on nodes, beside its containers and volumes.
+const KEPT: [&str; 9] = [
+    "nodeSelector",
+    "affinity",
+    "tolerations",
+    "runtimeClassName",
+    "resources",
+    "overhead",
+    "priorityClassName",
+    "schedulerName",
+    "schedulingGates",
+];
+
+/// Returns the object with nothing but its name and what decides on its nodes.
 fn reduced(object: &Value, resource: Resource) -> Value {
-    let spec = &template(object).unwrap_or(object)["spec"];
-    let mut containers: Vec<Value> = list_of(&spec["containers"])
-        .iter()
-        .map(|container| json!({ "name": container["name"], "image": container["image"] }))
-        .collect();
-    if containers.is_empty() {
-        containers.push(json!({ "name": "c", "image": "example.com/c:1" }));
+    let pod = template(object).unwrap_or(object);
+    let container = |own: &Value| {
+        let (name, image, resources) = (&own["name"], &own["image"], &own["resources"]);
+        json!({ "name": name, "image": image, "resources": resources, "restartPolicy": own["restartPolicy"] })
+    };
+    let containers = |list: &str| list_of(&pod["spec"][list]).iter().map(container).collect::<Vec<Value>>();
+    let claims: Vec<&Value> =
+        list_of(&pod["spec"]["volumes"]).iter().filter(|volume| volume["persistentVolumeClaim"].is_object()).collect();
+    let mut spec = json!({ "containers": containers("containers") });
+    if spec["containers"] == json!([]) {
+        spec["containers"] = json!([{ "name": "c", "image": "example.com/c:1" }]);
     }
-    let mut pod = json!({ "spec": { "containers": containers } });
-    for field in ["nodeSelector", "affinity", "tolerations", "runtimeClassName"] {
-        pod["spec"][field] = spec[field].clone();
+    for (list, elements) in [("initContainers", json!(containers("initContainers"))), ("volumes", json!(claims))] {
+        spec[list] = if elements == json!([]) { Value::Null } else { elements };
     }
+    for field in KEPT {
+        spec[field] = pod["spec"][field].clone();
+    }
+    let own = json!({ "metadata": { "labels": pod["metadata"]["labels"] }, "spec": spec });
     let path = template_path(resource).unwrap_or_default();
-    let mut reduced = path.iter().rev().fold(pod, |inner, step| json!({ *step: inner }));
-    reduced["apiVersion"] = object["apiVersion"].clone();
-    reduced["kind"] = object["kind"].clone();
-    reduced["metadata"] = json!({ "name": object["metadata"]["name"], "namespace": object["metadata"]["namespace"] });
+    let mut reduced = path.iter().rev().fold(own, |inner, step| json!({ *step: inner }));
+    for field in ["apiVersion", "kind"] {
+        reduced[field] = object[field].clone();
+    }
+    for field in ["name", "namespace"] {
+        reduced["metadata"][field] = object["metadata"][field].clone();
+    }
     remove_nulls(&mut reduced);
     reduced
-}
-
-/// Answers that are alike: about Pods or about workloads, refused with a code, or let in and given something, or not.
-fn kind_of_answer(answered: &CaseAnswer, manifest: &Value) -> (bool, Option<u16>, String, bool) {
-    let answer = answered.decisive();
-    let sentence = answer.message.as_deref().and_then(|message| message.split(':').next()).map(str::to_owned);
-    let is_warned = answer.warnings.as_ref().is_some_and(|warnings| !warnings.is_empty());
-    let added = || additions(&answered.evaluation).join("; ");
-    (manifest["kind"] == "Pod", answer.code, sentence.unwrap_or_else(added), is_warned)
 }
 
 fn expected(answered: &CaseAnswer) -> Value {
@@ -143,12 +155,20 @@ fn expected(answered: &CaseAnswer) -> Value {
     expect
 }
 
-/// What the case is named for.
-fn result(answered: &CaseAnswer) -> String {
+/// Returns what becomes of the object or of its Pods, of which `lines` tell, as the end of a title.
+fn outcome(answered: &CaseAnswer, lines: &[String]) -> String {
+    if !answered.evaluation.answer.accepted {
+        return " is refused".to_owned();
+    }
+    if answered.pods_rejection.is_some() {
+        return ": its Pods are refused".to_owned();
+    }
     let additions = additions(&answered.evaluation);
-    match answered.decisive().accepted {
-        false => "is refused".to_owned(),
-        true if additions.is_empty() => "is accepted unchanged".to_owned(),
-        true => format!("gets {}", additions.join("; ")),
+    let waits = answered.nodes.as_ref().is_some_and(Vec::is_empty);
+    let on_nodes = if waits { ", and no node can run it" } else { "" };
+    match lines {
+        [] if additions.is_empty() => format!(" is accepted as it is{on_nodes}"),
+        [] => format!(" gets {}{on_nodes}", additions.join("; ")),
+        lines => format!(": {}{on_nodes}", lines.join("; ")),
     }
 }

@@ -15,6 +15,7 @@ use super::{
     fields::{Read, reads},
     request::Request,
 };
+use crate::lists::distinct;
 
 /// What expressions may use: the standard library, and of Kubernetes' extensions optionals, `strings`, and `lists`. Its
 /// others (`url`, `quantity`, `authorizer`, …) are not there, and what uses them can't be evaluated here.
@@ -112,19 +113,12 @@ impl Condition {
         self.reads().any(|read| ["object.target", "object.metadata.labels"].iter().any(|path| read.overlaps(path)))
     }
 
-    /// Returns what a user can set in a new object so that the condition sees it: fields of `object` among `settable` that
-    /// are not compared with those of `oldObject`.
-    pub fn reads_without_comparing<'s>(&self, settable: &[&'s str]) -> Vec<&'s str> {
+    /// Returns what it depends on that whoever creates an object chooses: fields of `object` that are not compared with those
+    /// of `oldObject`, and of the request its name and options.
+    pub fn choices_of_users(&self) -> Vec<String> {
         let leaves = self.formula.iter().flat_map(|formula| formula.leaves());
-        let mut found = vec![];
-        for reads in leaves {
-            let compares = reads.iter().any(|read| read.is_of("oldObject"));
-            let selects = |path: &&&str| reads.iter().any(|read| read.is_at_or_below(path));
-            found.extend(settable.iter().filter(|_| !compares).filter(selects).copied());
-        }
-        found.sort_unstable();
-        found.dedup();
-        found
+        let leaves = leaves.filter(|reads| !reads.iter().any(|read| read.is_of("oldObject")));
+        distinct(leaves.flatten().filter(|read| read.is_chosen_by_users()).map(|read| read.first_steps(3)))
     }
 
     fn reads(&self) -> impl Iterator<Item = &Read> {

@@ -7,6 +7,20 @@ use cel::{
 
 /// The variables of a webhook's conditions.
 const ROOTS: [&str; 4] = ["object", "oldObject", "request", "authorizer"];
+/// Fields of objects that API servers write at the creation, or that follow from the URL of the request.
+const WRITTEN_BY_SERVERS: [&str; 9] = [
+    "object.apiVersion",
+    "object.kind",
+    "object.metadata.creationTimestamp",
+    "object.metadata.generation",
+    "object.metadata.managedFields",
+    "object.metadata.namespace",
+    "object.metadata.resourceVersion",
+    "object.metadata.uid",
+    "object.status",
+];
+/// What users choose of a request beside its object.
+const CHOSEN_IN_REQUESTS: [&str; 2] = ["request.name", "request.options"];
 /// What stands in a path for each element of a list, and each value of an object.
 const EACH: &str = "*";
 
@@ -34,15 +48,24 @@ impl Read {
         }
     }
 
-    /// Returns whether it reads this field, or something in it: not the object around it.
-    pub fn is_at_or_below(&self, path: &str) -> bool {
-        let steps: Vec<&str> = path.split('.').collect();
-        self.path.len() >= steps.len() && self.path.iter().zip(&steps).all(|(own, step)| own == step)
+    /// Returns whether the user who sends the request chooses what it reads.
+    pub fn is_chosen_by_users(&self) -> bool {
+        let is_below = |path: &&str| {
+            let mut own = self.path.iter();
+            path.split('.').all(|step| own.next().is_some_and(|own| own == step))
+        };
+        self.is_of("object") && !WRITTEN_BY_SERVERS.iter().any(|path| is_below(&path))
+            || CHOSEN_IN_REQUESTS.iter().any(|path| is_below(&path))
     }
 
     /// Returns whether it reads this variable.
     pub fn is_of(&self, variable: &str) -> bool {
         self.path.first().is_some_and(|root| root == variable)
+    }
+
+    /// Returns the beginning of its path, of at most this many steps: `object.metadata.labels`.
+    pub fn first_steps(&self, most: usize) -> String {
+        self.path.iter().take(most).map(String::as_str).collect::<Vec<_>>().join(".")
     }
 
     /// Its path for people: `spec.containers.*.image`.

@@ -49,7 +49,7 @@ fn file(size: &Size) -> PathBuf {
 }
 
 fn preview(size: &Size) -> Result<()> {
-    let files = SettingsFile::load_all(&Path::new(env!("CARGO_MANIFEST_DIR")).join(SETTINGS))?;
+    let files = SettingsFile::load(&Path::new(env!("CARGO_MANIFEST_DIR")).join(SETTINGS))?.0;
     let file = file(size);
     let cluster = Manifests::load(&file)?.into();
     let read = processor_seconds()?;

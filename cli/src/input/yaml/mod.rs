@@ -10,6 +10,7 @@ use serde_json::{Value, value::RawValue};
 
 use self::reader::Reader;
 pub use self::{scalar::needs_quotes, writer::write};
+use super::json::plain_path;
 
 /// JSON files of at most this size are looked at for repeated keys; larger ones are written by programs.
 const LOOKED_AT: usize = 1024 * 1024;
@@ -130,6 +131,7 @@ impl Document {
     /// Returns where the field or element at `path` stands, such as `spec.rules[0].resources`; where there is none, where
     /// that stands which would have it.
     pub fn position(&self, path: &str) -> Option<Position> {
+        let path = plain_path(path);
         let dot = if path.starts_with('[') || path.is_empty() { "" } else { "." };
         let mut path = format!("{}{dot}{path}", self.root);
         loop {
@@ -293,6 +295,11 @@ impl Iterator for Documents<'_> {
 }
 
 impl SyntaxError {
+    /// Returns the error with the name of its file: `web.yml:2:1: …`.
+    pub fn of_file(&self, file: impl fmt::Display) -> String {
+        format!("{file}:{}: {}", self.position, self.problem)
+    }
+
     fn of_template(self) -> Self {
         let problem =
             format!("{}; this looks like a template: render it first, for example with helm template", self.problem);

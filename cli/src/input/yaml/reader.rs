@@ -92,7 +92,8 @@ impl<'t> Reader<'t> {
 
     fn unreadable(&self, error: &Error) -> SyntaxError {
         let position = self.position(error.problem_mark().unwrap_or(self.here));
-        SyntaxError { position, problem: error.problem().to_owned() }
+        let began = error.context_mark().map(|mark| self.position(mark));
+        SyntaxError { position, problem: in_words(error.problem(), began) }
     }
 
     fn position(&self, mark: Mark) -> Position {
@@ -257,5 +258,45 @@ impl<'t> Reader<'t> {
             self.json += &format!("{{{text}");
         }
         self.json.push('}');
+    }
+}
+
+/// Returns a problem of the parser as what was expected and what to do; `began` is where it began what it could not end.
+fn in_words(problem: &str, began: Option<Position>) -> String {
+    let since = began.map(|Position { line, column }| format!(" of line {line}, column {column}")).unwrap_or_default();
+    match problem {
+        "did not find expected ',' or '}'" => format!("expected a comma or }}: close the brace{since}"),
+        "did not find expected ',' or ']'" => format!("expected a comma or ]: close the bracket{since}"),
+        "did not find expected key" | "did not find expected '-' indicator" => {
+            format!("expected a line that begins in the same column as the one{since}: indent it so")
+        }
+        "mapping values are not allowed in this context" => {
+            "expected no colon here: indent the line as the one above, or put the value in quotes".to_owned()
+        }
+        "did not find expected node content" => {
+            "expected a value: write one, or close the bracket or quote that is open before it".to_owned()
+        }
+        "found unexpected end of stream" => format!("expected the quote that ends the text{since}: add it"),
+        "found character that cannot start any token" => {
+            "expected a value; found a character that can't begin one: put it in quotes, and indent with spaces"
+                .to_owned()
+        }
+        "found a tab character that violates indentation"
+        | "found a tab character where an indentation space is expected" => {
+            "expected spaces; found a tab: indent with spaces".to_owned()
+        }
+        "did not find expected alphabetic or numeric character" => {
+            "expected a name behind * or &: put a text that begins with one in quotes".to_owned()
+        }
+        "could not find expected ':'" => {
+            format!("expected a colon behind the key{since}: add it, or put a text of several lines in quotes")
+        }
+        "block sequence entries are not allowed in this context" => {
+            "expected a value: begin a list on a line of its own".to_owned()
+        }
+        "control characters are not allowed" => {
+            "expected YAML or JSON; found control characters: unpack the file first if it is compressed".to_owned()
+        }
+        other => format!("expected YAML or JSON: {other}"),
     }
 }
