@@ -376,7 +376,7 @@ impl Identity {
     /// # Errors
     /// It is no Kubernetes object.
     pub fn of(object: &Value) -> Result<Self> {
-        Self::read(&*to_raw_value(object)?)
+        Self::read(&to_raw_value(object)?)
     }
 
     fn read(text: &RawValue) -> Result<Self> {

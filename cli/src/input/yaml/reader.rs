@@ -135,7 +135,8 @@ impl<'t> Reader<'t> {
             }
             EventData::Scalar { anchor, tag, value, style, .. } => {
                 let scalar = self.scalar(tag.as_deref(), &value, style)?;
-                if self.has_marks && scalar.is_boolean() && value.to_ascii_lowercase() != scalar.to_string() {
+                if self.has_marks && scalar.is_boolean() && value.to_ascii_lowercase().parse().ok() != scalar.as_bool()
+                {
                     self.marks.words.insert(path.to_owned(), value);
                 }
                 self.json += &scalar.to_string();
