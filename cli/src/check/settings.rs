@@ -91,7 +91,7 @@ fn covered(earlier: EntryAt<'_>, later: EntryAt<'_>) -> Option<String> {
     if covers(earlier.entry, later.entry) {
         return Some(format!("{name} never holds: {before}; move it up"));
     }
-    if !covers_names(earlier.entry, later.entry) {
+    if earlier.entry.pod_selector.is_some() || !covers_names(earlier.entry, later.entry) {
         return None;
     }
     let most = met_by_most(&namespace_selector(earlier.entry), &namespace_selector(later.entry))?;
@@ -441,6 +441,9 @@ mod tests {
     )]
     #[case::a_service_account(
         "{ exemptUsernames: ['system:serviceaccount:kueue-system:kueue-controller-manager', ada] }"
+    )]
+    #[case::an_entry_for_some_pods_above_one_for_a_name(
+        "{ namespaces: [{ name: '*', podSelector: app=agent }, { name: team-a, podSelector: app=web }] }"
     )]
     fn what_is_meant_is_not_mentioned(#[case] placement: &str) {
         assert_eq!(said(&with_fences(placement)), Vec::<String>::new());

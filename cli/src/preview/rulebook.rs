@@ -68,12 +68,12 @@ impl<'s> Rulebook<'s> {
         self.namespaces.get(namespace).unwrap_or(&self.nowhere)
     }
 
-    /// The entries that hold in no namespace, each with those that it matches. One for the rest may match none.
+    /// The entries for all Pods that hold in no namespace, each with those that it matches. One for the rest may match none.
     pub fn idle_entries(&self) -> Vec<(EntryAt<'s>, Vec<&'s str>)> {
         let placing = self.files.iter().filter(|file| file.places_pods());
         let all = placing.filter_map(|file| file.typed.placement.as_ref()).flat_map(entries_at);
         let holds = |entry| self.namespaces.values().any(|rules| rules.held().any(|at| ptr::eq(at.entry, entry)));
-        let idle = all.filter(|at| !is_for_the_rest(at.entry) && !holds(at.entry));
+        let idle = all.filter(|at| at.entry.pod_selector.is_none() && !is_for_the_rest(at.entry) && !holds(at.entry));
         let matched = idle.map(|at| {
             let matched = self.namespaces.iter().filter(|(_, rules)| rules.matches(at.entry));
             (at, matched.map(|(name, _)| *name).collect())

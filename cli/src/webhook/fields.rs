@@ -54,8 +54,7 @@ impl Read {
             let mut own = self.path.iter();
             path.split('.').all(|step| own.next().is_some_and(|own| own == step))
         };
-        self.is_of("object") && !WRITTEN_BY_SERVERS.iter().any(&is_below)
-            || CHOSEN_IN_REQUESTS.iter().any(is_below)
+        self.is_of("object") && !WRITTEN_BY_SERVERS.iter().any(&is_below) || CHOSEN_IN_REQUESTS.iter().any(is_below)
     }
 
     /// Returns whether it reads this variable.
