@@ -328,6 +328,17 @@ mod tests {
     }
 
     #[test]
+    fn a_template_of_a_wrong_type_is_left_as_it_is() {
+        let mut deployment = workload("Deployment", json!({}));
+        deployment["spec"]["template"]["metadata"]["labels"] = json!(["x"]);
+        let pod = pod_request(&deployment).unwrap();
+        assert_eq!(pod.json["object"]["metadata"]["labels"], json!(["x"]));
+        let daemon_set = workload("DaemonSet", json!({ "affinity": [] }));
+        let pod = daemon_pod_request(&daemon_set, "n1").unwrap();
+        assert_eq!(pod.json["object"]["spec"]["affinity"], json!([]));
+    }
+
+    #[test]
     fn the_controller_of_each_kind_makes_pods() {
         let makers = [
             ("Deployment", "replicaset-controller"),
