@@ -112,7 +112,7 @@ impl Demand {
         Self { kind, text, source: source.to_string(), path, selector: None, problem: problem.map(Rejection::message) }
     }
 
-    /// A node selector: the text at `source`, and what is read from it.
+    /// Returns a node selector: the text at `source`, and what is read from it.
     fn of_nodes(kind: DemandKind, source: Source<'_>, text: &str, read: Result<Selector, Rejection>) -> Self {
         match read {
             Ok(selector) => {
@@ -122,7 +122,7 @@ impl Demand {
         }
     }
 
-    /// Its requirements on labels of nodes, one by one, as text.
+    /// Returns its requirements on labels of nodes, one by one, as text.
     pub fn requirements(&self) -> Vec<String> {
         self.selector.iter().flat_map(Selector::requirements).map(ToString::to_string).collect()
     }
@@ -158,7 +158,7 @@ impl<'s> Demands<'s> {
         }
     }
 
-    /// The entry that holds, if one does.
+    /// Returns the entry that holds, if one does.
     pub fn entry(&self) -> Option<EntryAt<'s>> {
         self.matched.as_ref()?.entry
     }
@@ -232,7 +232,7 @@ fn toleration_demands(matched: &MatchedEntry<'_>) -> Vec<Demand> {
     added.chain(allowed).chain(rules.forbidden.iter().map(demand(DemandKind::ForbiddenTolerations))).collect()
 }
 
-/// A malformed annotation, or a default that is forbidden, stands in the way of reading the other lists.
+/// Returns a malformed annotation, or a default that is forbidden, stands in the way of reading the other lists.
 fn unreadable_tolerations(matched: &MatchedEntry<'_>, problem: &Rejection) -> Demand {
     let annotation = |key| Source::Annotation { key, namespace: matched.namespace };
     let (kind, source) = match (problem.cause().annotation.as_deref(), matched.entry) {
@@ -243,7 +243,7 @@ fn unreadable_tolerations(matched: &MatchedEntry<'_>, problem: &Rejection) -> De
     Demand::new(kind, source, written_at(source, matched), Some(problem))
 }
 
-/// What the in-tree plugin's own configuration demands.
+/// Returns what the in-tree plugin's own configuration demands.
 fn in_tree_demands(config: &PodNodeSelectorPluginConfig, namespace: &str, annotations: &Pairs<'_>) -> Vec<Demand> {
     let demanded = (DemandKind::Required, in_tree::required(config, namespace, annotations));
     let allowed = (DemandKind::AllowedNodeSelector, in_tree::configured(config, namespace));
@@ -252,7 +252,7 @@ fn in_tree_demands(config: &PodNodeSelectorPluginConfig, namespace: &str, annota
     all.map(|(kind, (source, text))| Demand::of_nodes(kind, source, text, in_tree::read(source, text))).collect()
 }
 
-/// The policies that place Pods and are asked about those of a namespace; all that place, if none is asked.
+/// Returns the policies that place Pods and are asked about those of a namespace; all that place, if none is asked.
 pub fn asked_about<'f>(files: &'f [SettingsFile], name: &str, namespace: Option<&Value>) -> Vec<&'f SettingsFile> {
     let placing: Vec<&SettingsFile> = files.iter().filter(|file| file.places_pods()).collect();
     let pod = plain_pod_request(name);
@@ -263,7 +263,7 @@ pub fn asked_about<'f>(files: &'f [SettingsFile], name: &str, namespace: Option<
     if asked.is_empty() { placing } else { asked }
 }
 
-/// The tolerations at `source`, as they are written.
+/// Returns the tolerations at `source`, as they are written.
 fn written_at(source: Source<'_>, matched: &MatchedEntry<'_>) -> String {
     match source {
         Source::Annotation { key, .. } => matched.found.annotations.get(key).unwrap_or_default().to_owned(),
@@ -290,7 +290,7 @@ pub fn labels_and_annotations(name: &str, namespace: Option<&Value>) -> LabelsAn
     found
 }
 
-/// The labels or annotations of a Namespace.
+/// Returns the labels or annotations of a Namespace.
 fn pairs(namespace: Option<&Value>, field: &str) -> Pairs<'static> {
     let metadata = namespace.map(|namespace| &namespace["metadata"][field]);
     metadata.into_iter().flat_map(members).map(|(key, value)| (key.as_str().into(), text(value).into())).collect()

@@ -1,12 +1,12 @@
 //! Counts and lists, as people read them.
 
-/// `1 node`, `2 nodes`
+/// Returns `1 node`, `2 nodes`.
 pub fn counted(count: usize, noun: &str) -> String {
     let s = if count == 1 { "" } else { "s" };
     format!("{count} {noun}{s}")
 }
 
-/// `a, b and c`
+/// Returns `a, b and c`.
 pub fn listed(items: &[String]) -> String {
     match items {
         [] => String::new(),
@@ -15,7 +15,7 @@ pub fn listed(items: &[String]) -> String {
     }
 }
 
-/// `a, b and 3 more`, where there are more than `most`.
+/// Returns `a, b and 3 more`, where there are more than `most`.
 pub fn shortened(items: &[String], most: usize) -> Option<String> {
     match items.split_at_checked(most) {
         Some((shown, more @ [_, ..])) => Some(format!("{} and {} more", shown.join(", "), more.len())),
@@ -23,7 +23,7 @@ pub fn shortened(items: &[String], most: usize) -> Option<String> {
     }
 }
 
-/// Each item once, in the order in which they come first.
+/// Returns each item once, in the order in which they come first.
 pub fn distinct<T: PartialEq>(items: impl IntoIterator<Item = T>) -> Vec<T> {
     let mut distinct = vec![];
     for item in items {

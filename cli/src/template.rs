@@ -23,13 +23,13 @@ pub fn render(name: &str, template: &str, data: Value) -> Result<String> {
     environment.render_named_str(name, template, Serde(data)).map_err(|error| anyhow!("{name}: {error:#}"))
 }
 
-/// A text that stays on its line of a comment, whatever it has.
+/// Returns a text that stays on its line of a comment, whatever it has.
 pub fn comment(text: &str) -> String {
     escaped(text).replace('\n', "\\n").replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029")
 }
 
-/// A text as YAML reads it back, on one line, in lists between brackets too. Only what nobody could read as something
-/// else stands without quotes.
+/// Returns a text as YAML reads it back, on one line, in lists between brackets too. Only what nobody could read as
+/// something else stands without quotes.
 fn yaml_scalar(text: &str) -> String {
     let is_plain = |character: char| character.is_ascii_alphanumeric() || "-_./:@".contains(character);
     let is_word = text.starts_with(|first: char| first.is_ascii_alphabetic()) && text.chars().all(is_plain);

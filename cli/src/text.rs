@@ -14,13 +14,13 @@ pub fn wrap(text: &str, width: usize) -> Vec<String> {
     text.lines().flat_map(|line| textwrap::wrap(line, &options)).map(Cow::into_owned).collect()
 }
 
-/// A text whose control characters are written out, as `\u001b`: what comes from files or a cluster could clear the
-/// screen, or say something else than it shows. Ends of lines stay.
+/// Returns a text whose control characters are written out, as `\u001b`: what comes from files or a cluster could clear
+/// the screen, or say something else than it shows. Ends of lines stay.
 pub fn escaped(text: &str) -> Cow<'_, str> {
     escape(text, is_dangerous)
 }
 
-/// The same for a file, in which tabs stay.
+/// Returns the same for a file, in which tabs stay.
 pub fn escaped_in_file(text: &str) -> Cow<'_, str> {
     escape(text, |character| is_dangerous(character) && character != '\t')
 }

@@ -74,7 +74,7 @@ pub struct Places {
 }
 
 impl Places {
-    /// The Nodes that can run them, now or when a passing condition ends.
+    /// Returns the Nodes that can run them, now or when a passing condition ends.
     pub fn takers(&self) -> impl Iterator<Item = &String> {
         self.nodes.iter().chain(&self.not_now).flatten()
     }
@@ -127,7 +127,7 @@ pub struct PodsEntry {
 }
 
 impl ResultEntry {
-    /// A manifest of a kind that the policy does not handle.
+    /// Returns a manifest of a kind that the policy does not handle.
     pub fn skipped(object: &Value, reason: String) -> Self {
         let named = |field: &str| object["metadata"][field].as_str().map(str::to_owned);
         Self {
@@ -144,7 +144,7 @@ impl ResultEntry {
         }
     }
 
-    /// What became of a request.
+    /// Returns what became of a request.
     pub fn new(TrialResult { review, pods, .. }: &TrialResult) -> Self {
         let request = &review.request;
         let object = if request["object"].is_object() { &request["object"] } else { &request["oldObject"] };
@@ -178,12 +178,12 @@ impl PodsEntry {
 }
 
 impl Trial<'_> {
-    /// What was looked up, and does not exist.
+    /// Returns what was looked up, and does not exist.
     pub fn missing(&self, evaluation: &Evaluation) -> impl Iterator<Item = Identity> {
         evaluation.looked_up().filter(|object| self.known.find(object).is_none())
     }
 
-    /// What was looked up and does not exist, a line each.
+    /// Returns what was looked up and does not exist, a line each.
     pub fn missing_lines(&self, evaluation: &Evaluation) -> Vec<String> {
         let lacking = if self.known.is_partial { "without a cluster (-c), there is no" } else { "the cluster has no" };
         self.missing(evaluation).map(|object| format!("{lacking} {object}")).collect()
@@ -246,7 +246,7 @@ impl Trial<'_> {
         Ok(environments)
     }
 
-    /// What becomes of the Pods of a workload that is accepted.
+    /// Returns what becomes of the Pods of a workload that is accepted.
     fn pods_of_workload(&self, review: Review) -> Pods {
         let unknown = |lines| Pods { lines, ..Pods::default() };
         let mut answers = review.answers.iter().map(|(_, evaluation)| evaluation);
@@ -268,7 +268,7 @@ impl Trial<'_> {
         Pods { pod: Some(review.object().clone()), ..unknown(vec![line]) }
     }
 
-    /// What the Pods of a workload get: at once, and when they are bound, as far as their Nodes have it.
+    /// Returns what the Pods of a workload get: at once, and when they are bound, as far as their Nodes have it.
     fn changes<'e>(&self, evaluations: &mut impl Iterator<Item = &'e Evaluation>) -> String {
         let now = evaluations.flat_map(additions).collect::<Vec<_>>().join("; ");
         let sends_bindings = |file: &&SettingsFile| {
@@ -312,7 +312,7 @@ impl Trial<'_> {
         Ok(())
     }
 
-    /// Whether the cluster has nodes, or NodePools.
+    /// Returns whether the cluster has nodes, or NodePools.
     pub fn has_nodes(&self) -> bool {
         let kind = |identity: &Identity| Kind::of(&identity.api_version, &identity.kind);
         let is_node = |kind| matches!(kind, Some(Kind::Of(Resource::Node) | Kind::NodePool));

@@ -58,8 +58,8 @@ pub fn find(placement: &Placement, deployment: &[&Placement], findings: &mut Fin
     }
 }
 
-/// What an entry for the rest lacks that is to keep its Pods off the nodes of others. One that asks for a label of its own
-/// nodes has these, and is not judged.
+/// Returns what an entry for the rest lacks that is to keep its Pods off the nodes of others. One that asks for a label
+/// of its own nodes has these, and is not judged.
 fn open_rest(rest: EntryAt<'_>, fenced: &[(EntryAt<'_>, Selector)]) -> Option<String> {
     let own = fence(rest.entry);
     if own.as_ref().is_some_and(|own| !accepts_absence(own)) {
@@ -76,7 +76,7 @@ fn open_rest(rest: EntryAt<'_>, fenced: &[(EntryAt<'_>, Selector)]) -> Option<St
     ))
 }
 
-/// What excludes the nodes of a fence: `!tenant`.
+/// Returns what excludes the nodes of a fence: `!tenant`.
 fn absent(fence: &Selector) -> String {
     let keys = fence.by_label().filter_map(|requirements| Some(format!("!{}", requirements.first()?.key())));
     keys.collect::<Vec<_>>().join(",")
@@ -105,7 +105,7 @@ fn without_entry(placement: &Placement) -> Option<String> {
     Some(describe_namespaces(&not_selected(&selectors, Selector::default(), &mut tries)?))
 }
 
-/// What namespaces meet that none of the selectors selects: of each, they do not meet some requirement.
+/// Returns what namespaces meet that none of the selectors selects: of each, they do not meet some requirement.
 fn not_selected(selectors: &[Selector], met: Selector, tries: &mut usize) -> Option<Selector> {
     let Some((first, others)) = selectors.split_first() else { return Some(met) };
     first.requirements().iter().find_map(|requirement| {
@@ -116,7 +116,8 @@ fn not_selected(selectors: &[Selector], met: Selector, tries: &mut usize) -> Opt
     })
 }
 
-/// The negation of a requirement. `None` for comparisons, and for the label of the name, which every namespace has.
+/// Returns the negation of a requirement. `None` for comparisons, and for the label of the name, which every namespace
+/// has.
 fn opposite(requirement: &Requirement) -> Option<Requirement> {
     let operator = match requirement.operator().as_set() {
         Operator::Exists if requirement.key() != reference::NAME => Operator::DoesNotExist,
@@ -128,7 +129,7 @@ fn opposite(requirement: &Requirement) -> Option<Requirement> {
     Requirement::new(requirement.key().to_owned(), operator, requirement.values().to_vec()).ok()
 }
 
-/// `namespaces without tenant, with tier=gold`
+/// Returns `namespaces without tenant, with tier=gold`.
 fn describe_namespaces(met: &Selector) -> String {
     let word = |requirements: &[Requirement]| {
         let key = requirements.first().map(Requirement::key).unwrap_or_default();
@@ -180,7 +181,7 @@ fn find_labels_of_kubelets(fenced: &[(EntryAt<'_>, Selector)], findings: &mut Fi
     }
 }
 
-/// What the admission plugin NodeRestriction lets a kubelet do.
+/// Returns what the admission plugin NodeRestriction lets a kubelet do.
 ///
 /// Upstream: `getModifiedLabels` and `getForbiddenUpdateLabels` of `plugin/pkg/admission/noderestriction`.
 fn may_be_set_by_kubelets(key: &str) -> bool {

@@ -51,7 +51,7 @@ struct Envelope {
     _status: Option<Value>,
 }
 
-/// What is wrong beside the `spec`.
+/// Adds what is wrong beside the `spec`.
 pub fn find_beside_spec(policy: &Value, findings: &mut Findings) {
     let (wrong, rest) = all_wrong(policy, |policy| typed::<Envelope>(policy, "").err()?.downcast().ok());
     findings.mistakes.extend(wrong.into_iter().map(Finding::from));
@@ -67,7 +67,7 @@ pub fn find_beside_spec(policy: &Value, findings: &mut Findings) {
     }
 }
 
-/// What is wrong in the `spec`: all unknown fields, and all wrong values.
+/// Adds what is wrong in the `spec`: all unknown fields, and all wrong values.
 pub fn find(policy: &PolicySpec, findings: &mut Findings) {
     add_unknown(&policy.unknown_fields, findings);
     find_in_module(policy, findings);
@@ -124,7 +124,7 @@ fn add_unknown(paths: &[String], findings: &mut Findings) {
     }
 }
 
-/// The fields of the object at a path.
+/// Returns the fields of the object at a path.
 fn known_fields(path: &str) -> &'static [&'static str] {
     let step = path.rsplit('.').next().unwrap_or_default();
     match step.split('[').next().unwrap_or_default() {

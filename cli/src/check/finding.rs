@@ -21,7 +21,7 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// Something about the field at `path`.
+    /// Makes a finding about the field at `path`.
     pub fn new(path: impl Into<String>, text: impl Into<String>) -> Self {
         Self { path: path.into(), text: text.into(), ..Self::default() }
     }

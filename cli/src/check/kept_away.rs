@@ -57,7 +57,7 @@ pub fn find_in_conditions(file: &SettingsFile, policy: &PolicySpec, findings: &m
     find_opt_outs(file, policy, findings);
 }
 
-/// The titles of samples, by what becomes of them; of what is kept away, with the first setting that needs it.
+/// Returns the titles of samples, by what becomes of them; of what is kept away, with the first setting that needs it.
 fn passages_of_samples(file: &SettingsFile, policy: &PolicySpec) -> BTreeMap<(Passage, &'static str), Vec<String>> {
     // Those that entries are about, and one that nobody has heard of.
     let names = entries(&file.typed).iter().filter_map(|entry| entry.name.as_ref());
@@ -93,7 +93,7 @@ fn find_opt_outs(file: &SettingsFile, policy: &PolicySpec, findings: &mut Findin
     }
 }
 
-/// The path of the condition of this name.
+/// Returns the path of the condition of this name.
 fn path(policy: &PolicySpec, name: &str) -> String {
     let position = policy.match_conditions.iter().position(|condition| condition.name == name);
     position.map_or_else(|| "spec.matchConditions".to_owned(), |at| format!("spec.matchConditions[{at}]"))
@@ -138,8 +138,8 @@ pub fn exempt_entries(file: &SettingsFile, policy: &PolicySpec) -> Vec<Finding> 
     findings
 }
 
-/// The namespaces that an entry is for, as far as it names them, or its pattern fits one that the policy names. An
-/// entry for the rest is not about those that are left out.
+/// Returns the namespaces that an entry is for, as far as it names them, or its pattern fits one that the policy names.
+/// An entry for the rest is not about those that are left out.
 fn names(entry: &NamespaceEntry, covered: &Selector) -> BTreeSet<String> {
     let selector = namespace_selector(entry);
     let own = selector.on(reference::NAME);
@@ -149,7 +149,8 @@ fn names(entry: &NamespaceEntry, covered: &Selector) -> BTreeSet<String> {
     names.filter(is_own).cloned().collect()
 }
 
-/// Whether the policy covers no namespace of an entry, as far as labels tell, and the names that the policy lists.
+/// Returns whether the policy covers no namespace of an entry, as far as labels tell, and the names that the policy
+/// lists.
 fn covers_none(covered: &Selector, entry: &NamespaceEntry) -> bool {
     let fits_none = |listed: &Requirement| {
         listed.operator().as_set() == Operator::In && !listed.values().iter().any(|name| entry.name_fits(name))

@@ -40,7 +40,7 @@ pub struct Lines {
 }
 
 impl Lines {
-    /// Those for a file of this name.
+    /// Returns those for a file of this name.
     pub fn new(findings: &Findings, file: &str) -> Self {
         let lines = |list: &[Finding]| list.iter().map(|finding| format!("{file}:{finding}")).collect();
         Self { mistakes: lines(&findings.mistakes), remarks: lines(&findings.remarks) }
@@ -89,7 +89,7 @@ pub fn check(text: &str, engine: &Policy) -> Result<Findings> {
     Ok(found)
 }
 
-/// What is wrong with a document because of the others in its file: there are `count`, and these `before` it.
+/// Returns what is wrong with a document because of the others in its file: there are `count`, and these `before` it.
 fn find_misplaced(file: &SettingsFile, before: &[SettingsFile], count: usize, findings: &mut Findings) {
     if file.policy.is_none() && count > 1 {
         findings.mistake("", format!("settings must stand alone in their file; found {count} documents"));
@@ -114,13 +114,13 @@ fn add(found: &mut Findings, mut own: Findings, document: &Document, policy: Opt
     found.remarks.extend(own.remarks);
 }
 
-/// A document that is no policy of this module, beside some that are.
+/// Returns a document that is no policy of this module, beside some that are.
 fn passed_over(document: &Document) -> Findings {
     let text = format!("{} is no policy of this module, and is passed over", title(&document.value));
     Findings { mistakes: vec![], remarks: vec![Finding::new("", text)] }
 }
 
-/// What is wrong with a document that is neither settings nor a policy, or is a policy that can't be read.
+/// Returns what is wrong with a document that is neither settings nor a policy, or is a policy that can't be read.
 fn unreadable(document: &Document, error: &anyhow::Error) -> Findings {
     let mut findings = Findings::default();
     if error.is::<WrongType>() {
@@ -132,13 +132,13 @@ fn unreadable(document: &Document, error: &anyhow::Error) -> Findings {
     findings
 }
 
-/// A key that a mapping has twice. kubectl would take the last one.
+/// Returns a key that a mapping has twice. kubectl would take the last one.
 fn repeated(key: &RepeatedKey) -> Finding {
     let finding = Finding::new(&*key.path, "this key stands there twice; remove one of them");
     Finding { position: Some(key.position), ..finding }
 }
 
-/// The path of the field of a finding in a document, which is settings, or a policy that has them.
+/// Returns the path of the field of a finding in a document, which is settings, or a policy that has them.
 fn path_in(document: &Document, finding: &Finding) -> String {
     let path = finding.place();
     let path = path.trim_start_matches('.');
@@ -149,7 +149,7 @@ fn path_in(document: &Document, finding: &Finding) -> String {
     format!("{prefix}{path}")
 }
 
-/// What is wrong with settings, and with the policy around them, which is one of the `files` of its deployment.
+/// Returns what is wrong with settings, and with the policy around them, which is one of the `files` of its deployment.
 ///
 /// # Errors
 /// The policy can't be run.
@@ -182,8 +182,8 @@ const NO_OBSTACLES: [&str; 5] = [
     "spec.namespaceSelector.matchLabels",
 ];
 
-/// The mistakes with which no question about settings can be answered; and those with which it can. What a policy is not
-/// asked about can, too.
+/// Returns the mistakes with which no question about settings can be answered; and those with which it can. What a
+/// policy is not asked about can, too.
 ///
 /// # Errors
 /// The policy can't be run.

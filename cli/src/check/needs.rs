@@ -163,7 +163,7 @@ fn find_lacking_rules(file: &SettingsFile, policies: &[SettingsFile], findings: 
     lacking
 }
 
-/// What else no rule sends, a line for each resource: its operations, and why.
+/// Adds what else no rule sends, a line for each resource: its operations, and why.
 fn remark_on_missing_rules(
     file: &SettingsFile,
     policies: &[SettingsFile],
@@ -186,13 +186,13 @@ fn remark_on_missing_rules(
     }
 }
 
-/// Whether one of the policies that have a feature sends a request to itself.
+/// Returns whether one of the policies that have a feature sends a request to itself.
 fn is_sent(feature: &Feature, request: Request, policies: &[SettingsFile]) -> bool {
     let sends = |file: &&SettingsFile| file.policy.as_ref().is_some_and(|policy| policy.sends(request));
     policies.iter().filter(sends).any(|file| feature.setting_in(&file.settings).is_some())
 }
 
-/// `CREATE of pods (apiGroup "")`
+/// Returns `CREATE of pods (apiGroup "")`.
 fn describe_request(resource: &str, operations: &str) -> String {
     let group = if group_of(resource).is_empty() { "\"\"" } else { group_of(resource) };
     format!("{operations} of {resource} (apiGroup {group})")

@@ -35,7 +35,7 @@ impl Sample {
     pub const ALL: [Self; 6] =
         [Self::Pod, Self::PodThatNamesItsNode, Self::Deployment, Self::Namespace, Self::Binding, Self::Node];
 
-    /// The request as rules have it.
+    /// Returns the request as rules have it.
     pub const fn rule(self) -> RuleRequest {
         match self {
             Self::Pod | Self::PodThatNamesItsNode => ("", "pods", "CREATE"),
@@ -46,14 +46,14 @@ impl Sample {
         }
     }
 
-    /// `CREATE of pods that name their node`
+    /// Returns `CREATE of pods that name their node`.
     pub fn title(self) -> String {
         let (_, resource, operation) = self.rule();
         let more = if self == Self::PodThatNamesItsNode { " that name their node" } else { "" };
         format!("{operation} of {resource}{more}")
     }
 
-    /// The request as an API server sends it, in a namespace of this name.
+    /// Returns the request as an API server sends it, in a namespace of this name.
     pub fn request(self, namespace: &str) -> Request {
         let metadata = json!({ "name": "sample", "namespace": namespace });
         let spec = json!({ "containers": [{ "name": "c", "image": "i" }] });

@@ -20,8 +20,8 @@ use crate::{
     },
 };
 
-/// The mistakes that the policy finds in its settings. It reports all of them in one sentence, or the first field that it
-/// can't read; the crate that it is made of has them one by one.
+/// Returns the mistakes that the policy finds in its settings. It reports all of them in one sentence, or the first
+/// field that it can't read; the crate that it is made of has them one by one.
 ///
 /// # Errors
 /// The policy can't be run.
@@ -47,8 +47,8 @@ pub fn mistakes(settings: &Value, engine: &Policy) -> anyhow::Result<Vec<Finding
 /// What brackets a reference elsewhere: in shells and Kyverno's older policies, in templates.
 const FOREIGN_BRACKETS: [(&str, &str); 2] = [("${", "}"), ("{{", "}}")];
 
-/// A reference to a label of the Namespace as other tools write it, in a text at `path` of the settings: all of it, and
-/// its key.
+/// Returns a reference to a label of the Namespace as other tools write it, in a text at `path` of the settings: all of
+/// it, and its key.
 fn foreign_reference<'s>(settings: &'s Value, path: &str) -> Option<(String, &'s str)> {
     // Its node selectors may have references, and the values of its tolerations.
     let may_refer = path.contains("NodeSelector") || path.ends_with("].value");
@@ -83,8 +83,8 @@ pub fn find(placement: &Placement, deployment: &[&Placement], findings: &mut Fin
     }
 }
 
-/// What an earlier entry takes from a later one, which then never holds, or hardly ever. An entry that has a name alone
-/// is a mistake then, which the policy finds itself.
+/// Returns what an earlier entry takes from a later one, which then never holds, or hardly ever. An entry that has a
+/// name alone is a mistake then, which the policy finds itself.
 fn covered(earlier: EntryAt<'_>, later: EntryAt<'_>) -> Option<String> {
     let (name, before) = (entry_name(later.entry), entry_name(earlier.entry));
     let before = format!("{before}, {earlier}, comes before and takes all of its namespaces");
@@ -98,7 +98,8 @@ fn covered(earlier: EntryAt<'_>, later: EntryAt<'_>) -> Option<String> {
     Some(format!("{name} hardly ever holds: {before} that meet {most}; move it up"))
 }
 
-/// The part of `earlier` that `later` does not demand, if namespaces without those labels meet it. Of a narrow entry before a general one, this is meant.
+/// Returns the part of `earlier` that `later` does not demand, if namespaces without those labels meet it. Of a narrow
+/// entry before a general one, this is meant.
 fn met_by_most(earlier: &Selector, later: &Selector) -> Option<Selector> {
     if earlier.implies(later) {
         return None;
@@ -140,7 +141,7 @@ fn find_in_limits(at: EntryAt<'_>, placement: &Placement, findings: &mut Finding
 /// The label of a Node's name.
 const HOSTNAME: &str = "kubernetes.io/hostname";
 
-/// What a whitelist refuses beyond what Pods request: every Pod, or any choice.
+/// Returns what a whitelist refuses beyond what Pods request: every Pod, or any choice.
 fn wrong_whitelist(at: EntryAt<'_>, allowed: &Selector, placement: &Placement) -> Option<String> {
     let fence = fence(at.entry);
     // Beside a fence an empty one is meant: Pods get the nodes of the fence, and have no choice.
@@ -162,8 +163,8 @@ fn wrong_whitelist(at: EntryAt<'_>, allowed: &Selector, placement: &Placement) -
     }
 }
 
-/// The cluster's default, which the whitelist of an entry without a default of its own does not allow. As in-tree, every Pod
-/// that gets it is refused. Where nothing at all can avert that, the policy calls it a mistake.
+/// Returns the cluster's default, which the whitelist of an entry without a default of its own does not allow. As
+/// in-tree, every Pod that gets it is refused. Where nothing at all can avert that, the policy calls it a mistake.
 fn refused_default(at: EntryAt<'_>, whitelist: &Whitelist, placement: &Placement) -> Option<String> {
     if at.entry.default_node_selector.is_some() {
         return None;
@@ -194,7 +195,7 @@ const GROUPS: [&str; 7] = [
     "system:bootstrappers",
 ];
 
-/// Why no request for Pods is of a user of this name.
+/// Returns why no request for Pods is of a user of this name.
 fn problem_of_username(username: &str) -> Option<&'static str> {
     let is_group =
         |group: &&str| username.strip_prefix(group).is_some_and(|rest| rest.is_empty() || rest.starts_with(':'));
@@ -225,7 +226,7 @@ mod tests {
 
     use super::{Findings, find};
 
-    /// All remarks on a block `placement`, a line each.
+    /// Returns all remarks on a block `placement`, a line each.
     fn said(placement: &str) -> Vec<String> {
         let placement: serde_json::Value = yaml_serde::from_str(placement).unwrap();
         let text = serde_json::json!({ "placement": placement }).to_string();
@@ -240,7 +241,7 @@ mod tests {
     const FENCE: &str = "requiredNodeSelector: node-restriction.kubernetes.io/pool=a";
     const REST: &str = "{ name: '*', requiredNodeSelector: '!node-restriction.kubernetes.io/pool' }";
 
-    /// `FENCE` and `REST` in rows stand for what is not of interest there.
+    /// Replaces `FENCE` and `REST` in rows, which stand for what is not of interest there.
     fn with_fences(row: &str) -> String {
         row.replace("FENCE", FENCE).replace("REST", REST)
     }

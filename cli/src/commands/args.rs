@@ -43,7 +43,7 @@ impl EngineArgs {
     }
 }
 
-/// Some of the output formats, by their names.
+/// Returns a parser of some of the output formats, by their names.
 pub fn formats(names: &[&'static str]) -> impl TypedValueParser<Value = Format> {
     PossibleValuesParser::new(names).map(|name| Format::from_str(&name, false).unwrap_or_default())
 }
@@ -69,12 +69,12 @@ pub enum Given {
 const DEPLOYED: &str = "deployed";
 
 impl SettingsArgs {
-    /// The file.
+    /// Returns the file.
     pub fn name(&self) -> String {
         self.settings.as_ref().map_or_else(|| DEPLOYED.to_owned(), |path| path.display().to_string())
     }
 
-    /// Whether there is a file.
+    /// Returns whether there is a file.
     pub const fn is_given(&self) -> bool {
         self.settings.is_some()
     }
@@ -177,12 +177,12 @@ pub struct ClusterArgs {
 }
 
 impl ClusterArgs {
-    /// The paths.
+    /// Returns the paths.
     pub fn name(&self) -> String {
         self.cluster.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ")
     }
 
-    /// The objects of the files and folders, if there are some, with the manifests that count as applied.
+    /// Returns the objects of the files and folders, if there are some, with the manifests that count as applied.
     pub fn manifests(&self) -> Result<Option<Manifests>> {
         if self.cluster.is_empty() {
             return Ok(None);
@@ -208,7 +208,7 @@ impl ClusterArgs {
         self.applied_to(manifests).map(Some)
     }
 
-    /// A cluster with the manifests that count as applied.
+    /// Returns a cluster with the manifests that count as applied.
     fn applied_to(&self, cluster: Manifests) -> Result<Manifests> {
         if self.with.is_empty() {
             return Ok(cluster);
@@ -244,12 +244,13 @@ pub struct LiveClusterArgs {
 }
 
 impl LiveClusterArgs {
-    /// The objects of the files and folders, with the manifests that count as applied; of no cluster, if there are none.
+    /// Returns the objects of the files and folders, with the manifests that count as applied; of no cluster, if there
+    /// are none.
     pub fn given(&self) -> Result<Listed> {
         Ok(self.file.manifests()?.unwrap_or_else(Manifests::partial).into())
     }
 
-    /// The objects of the file or folder; else what `ask` gets from kubectl.
+    /// Returns the objects of the file or folder; else what `ask` gets from kubectl.
     pub fn get(&self, ask: impl FnOnce(&Kubectl) -> Result<Listed>) -> Result<Listed> {
         match self.file.manifests()? {
             Some(manifests) => Ok(manifests.into()),
@@ -260,7 +261,7 @@ impl LiveClusterArgs {
         }
     }
 
-    /// What people call the cluster: its path, or the context of the kubeconfig.
+    /// Returns what people call the cluster: its path, or the context of the kubeconfig.
     pub fn name(&self) -> String {
         if !self.file.cluster.is_empty() {
             return self.file.name();

@@ -102,7 +102,7 @@ pub fn main() -> ExitCode {
     status.into()
 }
 
-/// In one line, as kubectl does.
+/// Prints an error in one line, as kubectl does.
 fn refuse(error: &clap::Error) -> ExitStatus {
     if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
         let _ = error.print();

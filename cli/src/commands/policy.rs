@@ -64,7 +64,8 @@ fn fields_not_carried_over(file: &SettingsFile) -> Vec<&'static str> {
     lines
 }
 
-/// What is not kept of a policy, such as one that reports, or proves what another one does: a line for each field.
+/// Returns what is not kept of a policy, such as one that reports, or proves what another one does: a line for each
+/// field.
 fn fields_not_kept(file: &SettingsFile, overrides: &Overrides) -> Vec<&'static str> {
     let Some(policy) = &file.policy else { return vec![] };
     let mut lines = vec![];

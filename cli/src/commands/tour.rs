@@ -60,7 +60,7 @@ impl Tour {
     }
 }
 
-/// The tour in short, or all of it; and what to try next.
+/// Returns the tour in short, or all of it; and what to try next.
 ///
 /// # Errors
 /// The built-in files have a mistake, and no test has found it.

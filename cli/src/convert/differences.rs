@@ -72,7 +72,7 @@ struct Annotated<'a> {
 }
 
 impl Annotated<'_> {
-    /// An annotation, if the plugin that reads it is configured.
+    /// Returns an annotation, if the plugin that reads it is configured.
     fn get(&self, key: &str) -> Option<&str> {
         let is_read = match key {
             IN_TREE_ANNOTATION => self.plugins.node_selector.is_some(),
@@ -81,7 +81,7 @@ impl Annotated<'_> {
         self.namespace["metadata"]["annotations"][key].as_str().filter(|_| is_read)
     }
 
-    /// What the plugins make of annotations that are malformed here, or that contradict something.
+    /// Returns what the plugins make of annotations that are malformed here, or that contradict something.
     fn as_the_plugins_read(&self) -> String {
         let mut readings = vec![];
         if let Some(text) = self.get(IN_TREE_ANNOTATION) {
@@ -99,7 +99,7 @@ impl Annotated<'_> {
         if readings.is_empty() { String::new() } else { format!(" ({})", readings.join("; ")) }
     }
 
-    /// How a node selector is read here that the plugin can't read.
+    /// Returns how a node selector is read here that the plugin can't read.
     fn set_based_selector(&self) -> Option<String> {
         let text = self.get(IN_TREE_ANNOTATION)?;
         let (here, error) = (parse(text).ok()?, PairList::read(text).err()?);
@@ -108,7 +108,7 @@ impl Annotated<'_> {
         ))
     }
 
-    /// What becomes of a Pod that requests nothing: in the plugins, and here, where it is `refused`.
+    /// Returns what becomes of a Pod that requests nothing: in the plugins, and here, where it is `refused`.
     fn plain_pod(&self, refused: Option<String>) -> Option<String> {
         let in_plugin = self.outside_whitelist();
         match (refused, in_plugin) {
@@ -123,8 +123,8 @@ impl Annotated<'_> {
         }
     }
 
-    /// What the whitelist of PodTolerationRestriction lacks of the tolerations that every Pod of the namespace has. An empty
-    /// one allows everything.
+    /// Returns what the whitelist of PodTolerationRestriction lacks of the tolerations that every Pod of the namespace
+    /// has. An empty one allows everything.
     fn outside_whitelist(&self) -> Option<String> {
         let plugin = self.plugins.tolerations.as_ref()?;
         let annotated = |key: &str| self.get(key).map(|text| read_leniently(text).unwrap_or_default());
@@ -136,7 +136,7 @@ impl Annotated<'_> {
         (!lacking.is_empty()).then(|| format!("{whose} lacks {}, which every Pod has", listed(&lacking)))
     }
 
-    /// The annotation's whitelist takes the place of the cluster's in the plugin, and stands beside it here.
+    /// Reports a whitelist that allows more here: the annotation's replaces the cluster's in the plugin, and is added to it here.
     fn wider_whitelist(&self) -> Option<String> {
         let allowed = self.plugins.tolerations.as_ref()?.whitelist.as_ref().filter(|allowed| !allowed.is_empty())?;
         let mut annotated = read_leniently(self.get(WHITELIST_ANNOTATION)?)?;
@@ -152,7 +152,7 @@ impl Annotated<'_> {
     }
 }
 
-/// An annotation's list as Go's `encoding/json` reads it: fields in any case, unknown ones passed over.
+/// Returns an annotation's list as Go's `encoding/json` reads it: fields in any case, unknown ones passed over.
 fn read_leniently(text: &str) -> Option<Vec<Toleration>> {
     const FIELDS: [&str; 5] = ["key", "operator", "value", "effect", "tolerationSeconds"];
     let text = if text.is_empty() { "[]" } else { text };
@@ -177,7 +177,7 @@ pub fn outside(whitelist: &[Toleration], defaults: &[Toleration]) -> Vec<Tolerat
     tolerations
 }
 
-/// As taints are written for `kubectl taint`.
+/// Lists tolerations as `kubectl taint` writes taints.
 fn listed(tolerations: &[Toleration]) -> String {
     let texts: Vec<String> = tolerations.iter().map(ToString::to_string).collect();
     if texts.is_empty() { "no tolerations".to_owned() } else { texts.join(", ") }

@@ -215,7 +215,7 @@ impl Plugins {
 }
 
 impl Plugin {
-    /// What configures it, and where that stands; none, if the plugin is configured by nothing.
+    /// Returns what configures it, and where that stands; none, if the plugin is configured by nothing.
     fn configuration(&self, position: usize, folder: &Path) -> Result<Option<(Value, String)>> {
         if let Some(configuration) = &self.configuration {
             return Ok(Some((configuration.clone(), format!("plugins[{position}].configuration."))));
@@ -232,7 +232,7 @@ fn is_tolerations(document: &Value) -> bool {
     document["kind"] == "Configuration" && text(&document["apiVersion"]).starts_with(TOLERATIONS_GROUP)
 }
 
-/// What a document is, for people.
+/// Returns what a document is, for people.
 fn found(document: &Value) -> String {
     match (&document["kind"], &document["apiVersion"]) {
         (Value::Null, _) => "something else".to_owned(),
@@ -255,17 +255,17 @@ impl PairList {
         Ok(Self { requirements: selector.requirements().to_vec(), repeated })
     }
 
-    /// Whether there are none.
+    /// Returns whether there are none.
     pub fn is_empty(&self) -> bool {
         self.requirements.is_empty()
     }
 
-    /// As a selector's text, with a space after each comma.
+    /// Returns the text of a selector, with a space after each comma.
     pub fn text(&self) -> String {
         joined(&self.requirements)
     }
 
-    /// Those pairs that `whitelist` does not have, as text.
+    /// Returns those pairs that `whitelist` does not have, as text.
     pub fn text_outside(&self, whitelist: &Self) -> String {
         joined(self.requirements.iter().filter(|pair| !whitelist.requirements.contains(pair)))
     }

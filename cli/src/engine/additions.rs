@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::policy::Evaluation;
 use crate::input::json::members;
 
-/// What is added, as the policy itself tells it to the audit log; the rest from the patch.
+/// Returns what is added, as the policy itself tells it to the audit log; the rest from the patch.
 pub fn additions(evaluation: &Evaluation) -> Vec<String> {
     let audited = |key: &str| evaluation.answer.audit_annotations.as_ref()?.get(key);
     let selector = audited("node-selector").cloned();
@@ -23,7 +23,7 @@ pub fn additions(evaluation: &Evaluation) -> Vec<String> {
     selector.into_iter().chain(tolerations).chain(others).collect()
 }
 
-/// One operation of a JSON patch in words.
+/// Words one operation of a JSON patch.
 fn words(operation: &PatchOperation) -> Vec<String> {
     let path = operation.path().as_str();
     let (verb, value) = match operation {

@@ -59,12 +59,12 @@ pub struct Host {
 }
 
 impl Host {
-    /// A host that is connected to `cluster`.
+    /// Returns a host that is connected to `cluster`.
     pub fn new(cluster: impl Cluster + Send + Sync + 'static) -> Self {
         Self { cluster: Box::new(cluster), record: Mutex::default() }
     }
 
-    /// What happened so far.
+    /// Returns what happened so far.
     pub fn record(&self) -> MutexGuard<'_, Record> {
         self.record.lock().unwrap_or_else(PoisonError::into_inner)
     }

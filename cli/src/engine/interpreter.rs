@@ -90,7 +90,7 @@ impl Engine for Interpreted {
 }
 
 impl Interpreted {
-    /// Whether the module says that it has answered.
+    /// Returns whether the module says that it has answered.
     fn run(&self, store: &mut Store<Guest>, lengths: (u32, u32)) -> Result<bool> {
         let instance = self.linker.instantiate_and_start(&mut *store, &self.module)?;
         for start in STARTS {
@@ -103,7 +103,7 @@ impl Interpreted {
     }
 }
 
-/// waPC passes lengths as numbers of 32 bits. What is longer does not fit into the module's memory either.
+/// Returns a length as waPC passes it, in 32 bits. What is longer does not fit into the module's memory either.
 fn length(bytes: &[u8]) -> u32 {
     u32::try_from(bytes.len()).unwrap_or(u32::MAX)
 }

@@ -35,24 +35,24 @@ pub struct Call {
 }
 
 impl Call {
-    /// With what `host` has recorded meanwhile.
+    /// Makes an evaluation with what `host` has recorded meanwhile.
     pub fn new(result: Result<Vec<u8>>, host: &Host) -> Self {
         Self { result: result.map_err(|error| format!("{error:#}")), record: host.record().clone() }
     }
 }
 
 impl Policy {
-    /// A policy that `engine` runs.
+    /// Returns a policy that `engine` runs.
     pub fn new(engine: impl Engine + 'static) -> Self {
         Self(Box::new(engine))
     }
 
-    /// The policy's crate, as it is linked here.
+    /// Returns the policy's crate, as it is linked here.
     pub fn native() -> Self {
         Self::new(Native)
     }
 
-    /// A module of the policy, in WebAssembly's binary format, by an interpreter.
+    /// Returns a module of the policy, in WebAssembly's binary format, by an interpreter.
     ///
     /// # Errors
     /// It is no module, or none that a waPC host can run.
@@ -120,7 +120,7 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// Why it is a rejection: `403: …`
+    /// Returns why it is a rejection: `403: …`
     pub fn reason(&self) -> String {
         let code = self.code.map(|code| format!("{code}: ")).unwrap_or_default();
         format!("{code}{}", self.message.as_deref().unwrap_or("(no message)"))
@@ -145,7 +145,7 @@ pub struct Evaluation {
 }
 
 impl Evaluation {
-    /// The objects that the policy looked up.
+    /// Returns the objects that the policy looked up.
     pub fn looked_up(&self) -> impl Iterator<Item = Identity> {
         self.record.lookups.iter().map(Identity::from)
     }
@@ -166,7 +166,7 @@ impl Evaluation {
     }
 }
 
-/// What the host hands to `validate`.
+/// Returns what the host hands to `validate`.
 pub fn payload(request: &Value, settings: &Value) -> Vec<u8> {
     format!(r#"{{"request":{request},"settings":{settings}}}"#).into_bytes()
 }

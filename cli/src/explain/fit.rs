@@ -110,7 +110,7 @@ impl Fit {
         Self { refused: None, too_small, not_now, pools }
     }
 
-    /// The pools where the Pod can run now.
+    /// Returns the pools where the Pod can run now.
     pub fn usable(&self) -> impl Iterator<Item = &PoolFit> {
         self.pools.iter().filter(|pool| !pool.usable().is_empty() || pool.creates.is_some())
     }
@@ -126,7 +126,7 @@ fn describe_answer(answer: &Answer, target: &str, demands: &[Demand]) -> Option<
     }
 }
 
-/// The exclusion, and where it is required.
+/// Returns the exclusion, and where it is required.
 fn describe_exclusion(excluded: &Exclusion, target: &str, demands: &[Demand]) -> String {
     let mut text = exclusion(excluded, target);
     let Obstacle::Label(label) = &excluded.what else { return text };
@@ -140,7 +140,7 @@ fn describe_exclusion(excluded: &Exclusion, target: &str, demands: &[Demand]) ->
     }
 }
 
-/// Where one of these requirements comes from, if a setting or an annotation requires it.
+/// Returns where one of these requirements comes from, if a setting or an annotation requires it.
 fn required_by<'d>(needs: &[Requirement], demands: &'d [Demand]) -> Option<&'d str> {
     let is_needed = |requirement: &Requirement| needs.iter().any(|own| own.same_as(requirement));
     let requires = |demand: &&Demand| {

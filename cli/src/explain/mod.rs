@@ -70,8 +70,8 @@ pub struct Explanation {
     pub is_unknown: bool,
 }
 
-/// What holds in `namespace`, and what becomes of one of its Pods or workloads; of a Pod that asks for nothing, if none
-/// is named.
+/// Returns what holds in `namespace`, and what becomes of one of its Pods or workloads; of a Pod that asks for nothing,
+/// if none is named.
 ///
 /// # Errors
 /// The namespace or the subject is not there, or the policy failed to answer.
@@ -139,7 +139,7 @@ impl Explainer<'_> {
         self.world.create(subject, scenario)
     }
 
-    /// Why the subject, or a part of it, is refused; or would be, were everything enforced.
+    /// Returns why the subject, or a part of it, is refused; or would be, were everything enforced.
     fn refusal(&self, created: &Created) -> Result<Option<String>> {
         let enforced = Scenario::Enforced(self.deployment);
         let mut refusal = refusal_message(created, &self.create(enforced)?, "");
@@ -156,7 +156,7 @@ impl Explainer<'_> {
         Ok(refusal)
     }
 
-    /// The PodSpecs of the subject without the policy.
+    /// Returns the PodSpecs of the subject without the policy.
     fn specs_without_policy(&self) -> Result<PodSpecs> {
         let Some(pod) = self.object.filter(|object| object["kind"] == "Pod") else {
             return Ok(self.create(Scenario::Without)?.specs().unwrap_or_default());
@@ -172,7 +172,7 @@ impl Explainer<'_> {
     }
 }
 
-/// The NodePools of a version that is not read.
+/// Returns the NodePools of a version that is not read.
 fn unread_node_pools(cluster: &Manifests) -> impl Iterator<Item = String> {
     let is_unread = |identity: &&Identity| {
         let group = identity.api_version.split_once('/').map_or("", |(group, _)| group);
@@ -190,7 +190,7 @@ fn is_refusal(message: Option<&str>) -> bool {
     message.is_some_and(|message| !message.starts_with(WOULD_BE))
 }
 
-/// Why something is refused, if it is, or would be. It may be a part of the subject.
+/// Returns why something is refused, if it is, or would be. It may be a part of the subject.
 fn refusal_message(created: &Created, enforced: &Created, part: &str) -> Option<String> {
     if created.unknown().is_some() {
         return None;
@@ -204,7 +204,7 @@ fn refusal_message(created: &Created, enforced: &Created, part: &str) -> Option<
     Some(format!("{would_be}{part}{pods}{}", refusal.message))
 }
 
-/// The ReplicaSets or Jobs of a workload that still make Pods from an older template.
+/// Returns the ReplicaSets or Jobs of a workload that still make Pods from an older template.
 fn older_parts(object: &Value, cluster: &Manifests) -> Result<Vec<Value>> {
     let cluster = Cluster::new(cluster.clone())?;
     let is_it = |workload: &&Workload| {
@@ -257,7 +257,7 @@ impl Explanation {
         Ok(())
     }
 
-    /// Whether the subject can't be created now.
+    /// Returns whether the subject can't be created now.
     pub fn is_refused(&self) -> bool {
         is_refusal(self.subject.as_new.refused.as_deref())
     }

@@ -61,9 +61,8 @@ pub struct DemandRow {
 }
 
 impl Rules {
-    /// Those of the namespace of this name for `pod`, which is a Pod or the template of Pods; and the demands as they were
-    /// read. Where several policies place Pods, paths
-    /// begin with the name of theirs.
+    /// Returns those of the namespace of this name for `pod`, which is a Pod or the template of Pods; and the demands
+    /// as they were read. Where several policies place Pods, paths begin with the name of theirs.
     ///
     /// # Errors
     /// The settings have a mistake.
@@ -100,7 +99,7 @@ impl Rules {
     }
 }
 
-/// A node selector has a line for each requirement; a list of tolerations has one.
+/// Returns a line for each requirement of a node selector, or one for a list of tolerations.
 fn lines(demand: &Demand) -> Vec<DemandRow> {
     let mut requirements = demand.requirements();
     if demand.kind != DemandKind::Required || requirements.is_empty() {
@@ -115,7 +114,7 @@ fn lines(demand: &Demand) -> Vec<DemandRow> {
     requirements.into_iter().map(line).collect()
 }
 
-/// Why an entry does not hold.
+/// Returns why an entry does not hold.
 fn reason(entry: &NamespaceEntry, why_not: &WhyNot<'_>) -> String {
     let details = match why_not {
         WhyNot::Name => String::new(),
@@ -129,7 +128,7 @@ fn reason(entry: &NamespaceEntry, why_not: &WhyNot<'_>) -> String {
     format!("it is for {}{details}", purpose(entry))
 }
 
-/// What an entry is for: `name "team-*", namespaceSelector "tenant"`
+/// Returns what an entry is for: `name "team-*", namespaceSelector "tenant"`
 fn purpose(entry: &NamespaceEntry) -> String {
     let name = entry.name.as_ref().map(|name| format!("name {name:?}"));
     let selector = entry.namespace_selector.as_ref().map(|selector| format!("namespaceSelector {selector:?}"));

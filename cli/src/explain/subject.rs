@@ -94,7 +94,8 @@ pub struct ExplainedSubject {
 }
 
 impl ExplainedSubject {
-    /// The subject of this name, before anything is known of where it fits; `object` is what the cluster has of it.
+    /// Returns the subject of this name, before anything is known of where it fits; `object` is what the cluster has of
+    /// it.
     pub fn new(name: Option<&SubjectName>, object: Option<&Value>, cluster: &Manifests) -> Self {
         let node = object.and_then(|object| object["spec"]["nodeName"].as_str());
         let not_running = object.and_then(|object| why_it_does_not_run(object, node, cluster));
@@ -107,18 +108,18 @@ impl ExplainedSubject {
         }
     }
 
-    /// Whether it is a Pod of the cluster.
+    /// Returns whether it is a Pod of the cluster.
     pub fn is_pod(&self) -> bool {
         self.kind.as_deref() == Some("Pod")
     }
 
-    /// Whether it is a Pod that the scheduler looks for a node for.
+    /// Returns whether it is a Pod that the scheduler looks for a node for.
     pub fn is_waiting(&self) -> bool {
         self.is_pod() && self.node.is_none() && self.not_running.is_none()
     }
 }
 
-/// Why a Pod that names a node does not run there, or why no scheduler looks at it.
+/// Returns why a Pod that names a node does not run there, or why no scheduler looks at it.
 fn why_it_does_not_run(pod: &Value, node: Option<&str>, cluster: &Manifests) -> Option<String> {
     let gates: Vec<&str> = list_of(&pod["spec"]["schedulingGates"]).iter().map(|gate| text(&gate["name"])).collect();
     if !gates.is_empty() {

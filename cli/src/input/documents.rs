@@ -177,8 +177,8 @@ pub struct Files {
 }
 
 impl Files {
-    /// The file itself; of a folder all files, and those of folders in it. Hidden folders, and hidden files that are no
-    /// manifests, are nobody's cluster.
+    /// Returns the file itself; of a folder all files, and those of folders in it. Hidden folders, and hidden files
+    /// that are no manifests, are nobody's cluster.
     ///
     /// # Errors
     /// A folder can't be read, or there are no manifests in it.

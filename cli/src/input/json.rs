@@ -7,29 +7,29 @@ use node_placement_policy::json::error::{ReadError, found_and_known, unknown_fie
 use serde::{Deserialize, Deserializer, de::DeserializeOwned};
 use serde_json::{Map, Value};
 
-/// A text; of anything else, the empty text.
+/// Returns a text; of anything else, the empty text.
 pub fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }
 
-/// The elements of a list; none of anything else.
+/// Returns the elements of a list; none of anything else.
 pub fn list_of(value: &Value) -> &[Value] {
     value.as_array().map(Vec::as_slice).unwrap_or_default()
 }
 
-/// The members of an object; none of anything else.
+/// Returns the members of an object; none of anything else.
 pub fn members(value: &Value) -> impl Iterator<Item = (&String, &Value)> {
     value.as_object().map(Map::iter).into_iter().flatten()
 }
 
-/// How people call an object: `Deployment team-a/web`, `Node worker-1`.
+/// Returns how people call an object: `Deployment team-a/web`, `Node worker-1`.
 pub fn title(object: &Value) -> String {
     let metadata = &object["metadata"];
     let name = qualified_name(text(&metadata["namespace"]), text(&metadata["name"]));
     format!("{} {name}", text(&object["kind"])).trim_end().to_owned()
 }
 
-/// `team-a/web`; without a namespace, `web`.
+/// Returns `team-a/web`; without a namespace, `web`.
 pub fn qualified_name(namespace: &str, name: &str) -> String {
     format!("{namespace}/{name}").trim_matches('/').to_owned()
 }
@@ -173,8 +173,8 @@ fn text_of(steps: &[Step]) -> String {
     text.trim_start_matches('.').to_owned()
 }
 
-/// A value of a type, and the paths of the fields that the type does not have, as `spec.rules[0].resorces`: each begins
-/// with `at`.
+/// Returns a value of a type, and the paths of the fields that the type does not have, as `spec.rules[0].resorces`:
+/// each begins with `at`.
 ///
 /// # Errors
 /// The first field of a wrong type: its path, what was expected, and what was found.
@@ -185,7 +185,7 @@ pub fn typed<T: DeserializeOwned>(value: &Value, at: &str) -> Result<(T, Vec<Str
     Ok((read, unknown))
 }
 
-/// A value of a type, whose path begins with `at`.
+/// Returns a value of a type, whose path begins with `at`.
 ///
 /// # Errors
 /// The first field of a wrong type: its path, what was expected, and what was found.
@@ -288,7 +288,7 @@ fn fill(value: &mut Value, text: &str) {
     }
 }
 
-/// `rules.?.0.resorces` as `rules[0].resorces`: an `Option` is no step of a path.
+/// Returns `rules.?.0.resorces` as `rules[0].resorces`: an `Option` is no step of a path.
 fn without_options(path: &str) -> String {
     let mut fields = String::new();
     for step in path.split('.').filter(|step| *step != "?") {
@@ -301,7 +301,7 @@ fn without_options(path: &str) -> String {
     fields
 }
 
-/// The words of an error of serde, as other mistakes have them.
+/// Returns the words of an error of serde, as other mistakes have them.
 pub fn expectation(error: &serde_json::Error) -> String {
     let text = error.to_string().replace("unknown variant", "unknown word");
     // The path says it better.

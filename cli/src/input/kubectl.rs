@@ -56,7 +56,7 @@ pub struct Unreadable {
 const AT_ONCE: usize = 4;
 
 impl Kubectl {
-    /// For the cluster of this context and kubeconfig; else for the one that kubectl would ask.
+    /// Makes a kubectl for the cluster of this context and kubeconfig; else for the one that kubectl would ask.
     pub fn new(context: Option<&str>, kubeconfig: Option<&Path>) -> Self {
         let context = context.map(|context| ["--context".into(), context.into()]);
         let kubeconfig = kubeconfig.map(|kubeconfig| ["--kubeconfig".into(), kubeconfig.into()]);
@@ -128,7 +128,7 @@ impl Kubectl {
         output.is_ok_and(|output| output.status.success() && !lists(&output.stdout))
     }
 
-    /// The context that holds where none is named; a Pod in a cluster has none.
+    /// Returns the context that holds where none is named; a Pod in a cluster has none.
     pub fn current_context(&self) -> Option<String> {
         let mut kubectl = Command::new(&self.program);
         let output =

@@ -46,7 +46,7 @@ pub struct Manifests {
 
 /// Where the policy looks objects up.
 impl Cluster for Manifests {
-    /// The real host's words where there is no such object: the policy recognizes them.
+    /// Returns the real host's words where there is no such object: the policy recognizes them.
     fn get_resource(&self, request: &GetResourceRequest) -> Result<String> {
         let GetResourceRequest { api_version, kind, name, namespace, field_masks, .. } = request;
         let identity = Identity::from(request);
@@ -112,7 +112,7 @@ impl Origin {
 }
 
 impl Manifests {
-    /// No objects, where no cluster is given.
+    /// Returns no objects, for inputs without a cluster.
     pub fn partial() -> Self {
         Self { is_partial: true, ..Self::default() }
     }
@@ -158,7 +158,7 @@ impl Manifests {
         })
     }
 
-    /// Of the texts of objects.
+    /// Reads objects from their texts.
     ///
     /// # Errors
     /// One is no Kubernetes object.
@@ -167,7 +167,7 @@ impl Manifests {
         Ok(Self::new(objects.into_iter().map(read).collect::<Result<_>>()?))
     }
 
-    /// With more objects.
+    /// Returns these objects with more.
     ///
     /// # Errors
     /// One is no Kubernetes object.
@@ -179,7 +179,7 @@ impl Manifests {
         Ok(Self { is_partial: self.is_partial, ..Self::new(objects) })
     }
 
-    /// With objects in the place of those with the same identity, or added to them.
+    /// Returns these objects with others in the place of those with the same identity, or added to them.
     ///
     /// # Errors
     /// One is no Kubernetes object.
@@ -196,37 +196,37 @@ impl Manifests {
         Ok(Self { objects, positions, ..self.clone() })
     }
 
-    /// In the order in which they were read.
+    /// Returns the objects in the order in which they were read.
     pub fn objects(&self) -> &[Arc<Manifest>] {
         &self.objects
     }
 
-    /// An object as JSON, if it is there.
+    /// Returns an object as JSON, if it is there.
     pub fn find(&self, identity: &Identity) -> Option<&Value> {
         self.manifest(identity).map(Manifest::object)
     }
 
-    /// An object, if it is there.
+    /// Returns an object, if it is there.
     pub fn manifest(&self, identity: &Identity) -> Option<&Manifest> {
         self.positions.get(identity).and_then(|position| self.objects.get(*position)).map(Arc::as_ref)
     }
 
-    /// A Namespace as JSON, if it is there.
+    /// Returns a Namespace as JSON, if it is there.
     pub fn namespace(&self, name: &str) -> Option<&Value> {
         self.find(&Identity::new("v1", "Namespace", None, name))
     }
 
-    /// A Node as JSON, if it is there.
+    /// Returns a Node as JSON, if it is there.
     pub fn node(&self, name: &str) -> Option<&Value> {
         self.find(&Identity::new("v1", "Node", None, name))
     }
 
-    /// All Namespaces.
+    /// Returns all Namespaces.
     pub fn namespaces(&self) -> impl Iterator<Item = &Value> {
         self.of_kind("v1", "Namespace").map(|manifest| manifest.object())
     }
 
-    /// All objects of a kind, typed.
+    /// Returns all objects of a kind, typed.
     ///
     /// # Errors
     /// Of each, whether it is no object of its kind: where, and what was expected.
@@ -295,7 +295,7 @@ impl Manifest {
         Ok(Self { identity, text, parsed: OnceLock::new(), origin: None })
     }
 
-    /// The object, typed.
+    /// Returns the object, typed.
     ///
     /// # Errors
     /// A field does not fit the type: its path, what was expected, and what was found.
@@ -307,7 +307,7 @@ impl Manifest {
         }
     }
 
-    /// Whether another object of the same identity differs in more than what the API server counts and reports.
+    /// Returns whether another object of the same identity differs in more than what the API server counts and reports.
     fn contradicts(&self, other: &Self) -> bool {
         let content = |manifest: &Self| {
             let mut object = manifest.parse();
@@ -318,8 +318,8 @@ impl Manifest {
         content(self) != content(other)
     }
 
-    /// The object with its metadata, and those of its other parts in which one of `fields` is, such as `spec.taints`. No
-    /// fields are all of it.
+    /// Returns the object with its metadata, and those of its other parts in which one of `fields` is, such as
+    /// `spec.taints`. No fields are all of it.
     fn with_parts_of(&self, fields: Option<&BTreeSet<String>>) -> serde_json::Result<String> {
         let Some(fields) = fields.filter(|fields| !fields.is_empty()) else { return Ok(self.text.get().to_owned()) };
         let mut parts: BTreeMap<String, &RawValue> = serde_json::from_str(self.text.get())?;
@@ -334,14 +334,14 @@ impl Manifest {
         serde_json::from_str(self.text.get()).unwrap_or_default()
     }
 
-    /// The object, parsed at most once.
+    /// Returns the object, parsed at most once.
     fn object(&self) -> &Value {
         self.parsed.get_or_init(|| self.parse())
     }
 }
 
-/// What an outcome may depend on of a status: whether the object has ended or goes, and how many Pods of which revision a
-/// workload has.
+/// Returns what an outcome may depend on of a status: whether the object has ended or goes, and how many Pods of which
+/// revision a workload has.
 fn status_that_counts(status: &Value) -> Value {
     let ends = |it: &Value| matches!(it["type"].as_str(), Some("Complete" | "Failed")) && it["status"] == "True";
     let has_ended = list_of(&status["conditions"]).iter().any(ends);
@@ -350,7 +350,7 @@ fn status_that_counts(status: &Value) -> Value {
     json!([has_ended, phase, counts])
 }
 
-/// A Namespace with the label that the API server always gives it: a manifest may lack it.
+/// Returns a Namespace with the label that the API server always gives it: a manifest may lack it.
 fn with_label_of_the_name(namespace: &RawValue, name: &str) -> Result<Box<RawValue>> {
     let mut object: Value = serde_json::from_str(namespace.get())?;
     let labels = &mut object["metadata"]["labels"];
@@ -361,7 +361,7 @@ fn with_label_of_the_name(namespace: &RawValue, name: &str) -> Result<Box<RawVal
 }
 
 impl Identity {
-    /// Of an object of `kind`; without a namespace, of the whole cluster.
+    /// Makes the identity of an object of `kind`; without a namespace, of the whole cluster.
     pub fn new(api_version: &str, kind: &str, namespace: Option<&str>, name: &str) -> Self {
         Self {
             api_version: api_version.to_owned(),
@@ -371,7 +371,7 @@ impl Identity {
         }
     }
 
-    /// Of an object.
+    /// Returns the identity of an object.
     ///
     /// # Errors
     /// It is no Kubernetes object.
@@ -440,7 +440,7 @@ impl fmt::Display for Identity {
 /// What Kubewarden's host can read, and `serde_json`; the request around an object takes some.
 const DEEPEST: usize = 120;
 
-/// Whether a JSON text has more levels of lists and objects.
+/// Returns whether a JSON text has more levels of lists and objects.
 fn is_nested_too_deeply(json: &str) -> bool {
     let (mut depth, mut is_text, mut is_escaped) = (0_usize, false, false);
     for byte in json.bytes() {

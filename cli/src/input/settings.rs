@@ -20,7 +20,7 @@ pub fn read(settings: &Value) -> Settings {
     Settings::read(Some(&settings.to_string())).unwrap_or_default()
 }
 
-/// What stands at a path such as `placement.namespaces[].name`; without what is null, which is absent.
+/// Returns what stands at a path such as `placement.namespaces[].name`; without what is null, which is absent.
 fn values_at<'v>(settings: &'v Value, path: &str) -> Vec<&'v Value> {
     let mut found = vec![settings];
     for step in path.split('.') {
@@ -33,12 +33,12 @@ fn values_at<'v>(settings: &'v Value, path: &str) -> Vec<&'v Value> {
     found
 }
 
-/// Whether there is something at a path.
+/// Returns whether there is something at a path.
 pub fn is_set(settings: &Value, path: &str) -> bool {
     !values_at(settings, path).is_empty()
 }
 
-/// Whether a choice is in effect: `placement.onBindings` is `Verify`.
+/// Returns whether a choice is in effect: `placement.onBindings` is `Verify`.
 pub fn is_set_to(settings: &Value, path: &str, choice: &str) -> bool {
     values_at(settings, path).into_iter().any(|value| match value {
         Value::Bool(value) => choice == value.to_string(),
@@ -46,12 +46,12 @@ pub fn is_set_to(settings: &Value, path: &str, choice: &str) -> bool {
     })
 }
 
-/// Whether placement depends on a Namespace's labels or annotations.
+/// Returns whether placement depends on a Namespace's labels or annotations.
 pub fn read_namespaces(placement: &Placement) -> bool {
     placement.reads_annotations() || placement.namespaces.iter().any(NamespaceEntry::reads_labels)
 }
 
-/// The labels of nodes that the settings name.
+/// Returns the labels of nodes that the settings name.
 pub fn label_keys_of_settings(settings: &Settings) -> BTreeSet<String> {
     let mut texts: Vec<&String> = vec![];
     for entry in entries(settings) {
@@ -64,7 +64,7 @@ pub fn label_keys_of_settings(settings: &Settings) -> BTreeSet<String> {
     selectors.flat_map(|selector| selector.requirements().to_vec()).map(|own| own.key().to_owned()).collect()
 }
 
-/// A node selector of the settings, with placeholders for its references; none, if it can't be read.
+/// Returns a node selector of the settings, with placeholders for its references; none, if it can't be read.
 pub fn node_selector(text: &str) -> Option<Selector> {
     parse(&reference::with_stand_ins(text).ok()?).ok()
 }
@@ -74,12 +74,12 @@ pub fn node_selector(text: &str) -> Option<Selector> {
 pub struct ManagedKeys(Vec<(TargetKind, KeyPattern)>);
 
 impl ManagedKeys {
-    /// No keys.
+    /// Returns no keys.
     pub const fn none() -> Self {
         Self(vec![])
     }
 
-    /// Those of all entries of `nodeMetadata.propagate`, labels first.
+    /// Returns those of all entries of `nodeMetadata.propagate`, labels first.
     pub fn from_settings(settings: &Settings) -> Self {
         let propagations = Propagations::of(settings).ok().flatten();
         let targets = propagations.into_iter().flat_map(|all| all.entries).flat_map(|entry| entry.targets);
@@ -89,18 +89,18 @@ impl ManagedKeys {
         Self(keys)
     }
 
-    /// In words: `label example.com/rack`.
+    /// Words the keys: `label example.com/rack`.
     pub fn named(&self) -> Vec<String> {
         let star = |key: &KeyPattern| if key.is_prefix() { "*" } else { "" };
         self.0.iter().map(|(kind, key)| format!("{} {}{}", kind.name(), key.text(), star(key))).collect()
     }
 
-    /// Whether a key of Pods is one.
+    /// Returns whether a key of Pods is one.
     pub fn has(&self, kind: TargetKind, key: &str) -> bool {
         self.0.iter().any(|(own, pattern)| *own == kind && pattern.rest(key).is_some())
     }
 
-    /// A key of this kind that is managed, if one is.
+    /// Returns a key of this kind that is managed, if one is.
     pub fn one(&self, kind: TargetKind) -> Option<String> {
         self.0.iter().find(|(own, _)| *own == kind).map(|(_, key)| key.with_rest("a"))
     }
@@ -113,17 +113,17 @@ impl FromIterator<Self> for ManagedKeys {
     }
 }
 
-/// The entries of `placement.namespaces`.
+/// Returns the entries of `placement.namespaces`.
 pub fn entries(settings: &Settings) -> &[NamespaceEntry] {
     settings.placement.as_ref().map(|placement| placement.namespaces.as_slice()).unwrap_or_default()
 }
 
-/// The entries of `placement.namespaces`, with their positions.
+/// Returns the entries of `placement.namespaces`, with their positions.
 pub fn entries_at(placement: &Placement) -> impl Iterator<Item = EntryAt<'_>> {
     placement.namespaces.iter().enumerate().map(|(position, entry)| EntryAt { position, entry })
 }
 
-/// What an entry is called: `the entry for team-*`, `the entry for tenant=blue`.
+/// Returns what an entry is called: `the entry for team-*`, `the entry for tenant=blue`.
 pub fn entry_name(entry: &NamespaceEntry) -> String {
     if let Some(pods) = &entry.pod_selector {
         let of_all = NamespaceEntry { pod_selector: None, ..entry.clone() };
@@ -138,7 +138,8 @@ pub fn entry_name(entry: &NamespaceEntry) -> String {
     }
 }
 
-/// The labels that an entry asks of a Namespace. The label of its name is among them, if the entry is for one namespace.
+/// Returns the labels that an entry asks of a Namespace. The label of its name is among them, if the entry is for one
+/// namespace.
 pub fn namespace_selector(entry: &NamespaceEntry) -> Selector {
     let selector = parse(entry.namespace_selector.as_deref().unwrap_or_default()).unwrap_or_default();
     let name = entry.name.as_deref().filter(|name| !name.ends_with('*'));
@@ -147,32 +148,32 @@ pub fn namespace_selector(entry: &NamespaceEntry) -> Selector {
     Selector::new(selector.requirements().iter().cloned().chain(is_named).collect())
 }
 
-/// The nodes that an entry fences off for its namespaces.
+/// Returns the nodes that an entry fences off for its namespaces.
 pub fn fence(entry: &NamespaceEntry) -> Option<Selector> {
     node_selector(entry.required_node_selector.as_deref()?)
 }
 
-/// Whether an entry is for namespaces of any name.
+/// Returns whether an entry is for namespaces of any name.
 pub fn is_for_any_name(entry: &NamespaceEntry) -> bool {
     entry.name.as_deref().is_none_or(|name| name == "*")
 }
 
-/// Whether an entry is for whatever has no entry of its own: `*`, or namespaces without a label.
+/// Returns whether an entry is for whatever has no entry of its own: `*`, or namespaces without a label.
 pub fn is_for_the_rest(entry: &NamespaceEntry) -> bool {
     entry.pod_selector.is_none() && is_for_any_name(entry) && accepts_absence(&namespace_selector(entry))
 }
 
-/// Whether what has none of the labels is selected.
+/// Returns whether what has none of the labels is selected.
 pub fn accepts_absence(selector: &Selector) -> bool {
     selector.requirements().iter().all(|requirement| requirement.accepts(None))
 }
 
-/// Whether the name of an entry fits every namespace that the name of `other` fits.
+/// Returns whether the name of an entry fits every namespace that the name of `other` fits.
 pub fn covers_names(entry: &NamespaceEntry, other: &NamespaceEntry) -> bool {
     other.name.as_ref().map_or(is_for_any_name(entry), |pattern| entry.name_fits(pattern))
 }
 
-/// Whether an entry matches every namespace that `other` matches, for all of its Pods.
+/// Returns whether an entry matches every namespace that `other` matches, for all of its Pods.
 ///
 /// ```
 /// use cli::input::settings::{NamespaceEntry, covers};

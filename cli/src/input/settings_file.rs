@@ -49,13 +49,13 @@ pub struct SettingsFile {
 /// The blocks by which settings are known to be those of this policy.
 const BLOCKS: [&str; 3] = ["placement", "podNodeSelectorPluginConfig", "nodeMetadata"];
 
-/// Whether settings are those of this policy, and not another one's.
+/// Returns whether settings are those of this policy, and not another one's.
 pub fn is_of_this_policy(settings: &Value) -> bool {
     BLOCKS.iter().any(|block| settings.get(block).is_some())
 }
 
-/// Whether a document is another object than a policy of this module. Settings without a policy are none, nor is a policy
-/// with a misspelt block, or without settings.
+/// Returns whether a document is another object than a policy of this module. Settings without a policy are none, nor
+/// is a policy with a misspelt block, or without settings.
 pub fn is_foreign(document: &Value) -> bool {
     let (Some(kind), spec) = (document["kind"].as_str(), &document["spec"]) else { return false };
     let may_be_block = |(field, _): (&String, &Value)| most_alike(field, &BLOCKS).is_some();
@@ -64,14 +64,15 @@ pub fn is_foreign(document: &Value) -> bool {
     !(kind.ends_with(POLICIES) && is_own)
 }
 
-/// The labels of nodes that the policies of a deployment name.
+/// Returns the labels of nodes that the policies of a deployment name.
 pub fn label_keys_of_files(files: &[SettingsFile]) -> BTreeSet<String> {
     let placing = files.iter().filter(|file| file.places_pods());
     placing.flat_map(|file| settings::label_keys_of_settings(&file.typed)).collect()
 }
 
 impl SettingsFile {
-    /// Whether it is a policy whose rules are about Nodes alone: one that guards these, beside one that places Pods.
+    /// Returns whether it is a policy whose rules are about Nodes alone: one that guards these, beside one that places
+    /// Pods.
     pub fn is_about_nodes(&self) -> bool {
         self.policy.as_ref().is_some_and(PolicySpec::is_about_nodes)
     }
@@ -81,7 +82,7 @@ impl SettingsFile {
         Self { typed: read(&settings), settings, ..self.clone() }
     }
 
-    /// Whether it places Pods.
+    /// Returns whether it places Pods.
     pub fn places_pods(&self) -> bool {
         let Settings { placement, pod_node_selector_plugin_config, .. } = &self.typed;
         !self.is_about_nodes() && (placement.is_some() || pod_node_selector_plugin_config.is_some())

@@ -16,7 +16,7 @@ use crate::{
 };
 
 impl Printer {
-    /// The verdict and the request in one line; changes, warnings and look-ups below.
+    /// Prints the verdict and the request in one line; changes, warnings and look-ups below.
     pub fn evaluation(&mut self, asked: &str, request: &Value, evaluation: &Evaluation, cluster: &Manifests) {
         let answer = &evaluation.answer;
         let verdict = if answer.accepted { (GREEN, "  accepted  ") } else { (RED, "  REJECTED  ") };
@@ -36,13 +36,13 @@ impl Printer {
         }
     }
 
-    /// An object, or a request, that the policy says nothing to, and why.
+    /// Prints an object, or a request, that the policy does not answer, and why.
     pub fn unanswered(&mut self, verdict: &str, asked: &str, reason: &str) {
         self.draw(0, &[(PLAIN, &format!("  {verdict:<10}")), (BOLD, asked)]);
         self.below(reason);
     }
 
-    /// The object as the API server will store it.
+    /// Prints the object as the API server will store it.
     pub fn stored(&mut self, object: &Value) {
         let mut object = object.clone();
         // Long, and of no interest to anybody.
@@ -51,7 +51,7 @@ impl Printer {
         self.yaml(&object);
     }
 
-    /// The Pod as it is stored after its binding, and what its containers see of it.
+    /// Prints the Pod as it is stored after its binding, and what its containers see of it.
     pub fn bound_pod(&mut self, pod: &Value) {
         self.line(&format!("the Pod, as it is stored on {}:", text(&pod["spec"]["nodeName"])));
         for (kind, plural) in [("label", "labels"), ("annotation", "annotations")] {
@@ -65,7 +65,7 @@ impl Printer {
         }
     }
 
-    /// What goes to other readers: into the audit log, and into the log of the host.
+    /// Prints what goes to other readers: into the audit log, and into the log of the host.
     pub fn records(&mut self, evaluation: &Evaluation) {
         for (key, value) in evaluation.answer.audit_annotations.iter().flatten() {
             self.remark(&format!("audit: {key}: {value}"));
@@ -82,7 +82,7 @@ impl Printer {
         }
     }
 
-    /// A change, its value spread over lines where it is long.
+    /// Prints a change, its value spread over lines where it is long.
     fn change(&mut self, Change { op, path, value }: &Change<'_>) {
         let Some(value) = value else { return self.below(&format!("{op} {path}")) };
         let line = format!("{op} {path} {value}");
@@ -99,7 +99,7 @@ impl Printer {
     }
 }
 
-/// `Namespace team-a`, with its annotations: they may say what holds there.
+/// Returns `Namespace team-a`, with its annotations: they may decide what applies there.
 fn with_annotations(identity: &Identity, cluster: &Manifests) -> String {
     let object = cluster.find(identity).filter(|_| identity.kind == "Namespace");
     let annotations = object.into_iter().flat_map(|object| members(&object["metadata"]["annotations"]));
@@ -121,8 +121,8 @@ struct Change<'v> {
     value: Option<&'v Value>,
 }
 
-/// What was changed between two objects, as operations that people can follow. The patch that the host makes compares
-/// lists position by position: of one that got an element in front, it replaces every element.
+/// Returns what was changed between two objects, as operations that people can follow. The patch that the host makes
+/// compares lists position by position: of one that got an element in front, it replaces every element.
 fn changes<'v>(before: &Value, after: &'v Value) -> Vec<Change<'v>> {
     let mut changes = vec![];
     compare(String::new(), before, after, &mut changes);
@@ -156,7 +156,7 @@ fn compare_members<'v>(
     }
 }
 
-/// What both lists begin and end with stayed; between that, elements were changed, and others added or removed.
+/// Compares two lists. What both begin and end with stayed; between that, elements were changed, added or removed.
 fn compare_elements<'v>(path: &str, before: &[Value], after: &'v [Value], changes: &mut Vec<Change<'v>>) {
     let first = zip(before, after).take_while(|(before, after)| before == after).count();
     let (before, after) = (&before[first..], &after[first..]);

@@ -45,7 +45,7 @@ pub fn write(explanation: &Explanation, printer: &mut Printer) {
     section("What the cluster itself can tell", explanation.commands.iter().cloned(), printer);
 }
 
-/// A heading with lines below it, if there are some.
+/// Prints a heading with lines below it, if there are some.
 fn section(heading: &str, lines: impl IntoIterator<Item = String>, printer: &mut Printer) {
     let mut lines = lines.into_iter().peekable();
     if lines.peek().is_some() {
@@ -112,7 +112,7 @@ fn write_subject(explanation: &Explanation, printer: &mut Printer) {
     section(&format!("{called}, {as_new}"), lines, printer);
 }
 
-/// Where a Pod runs, and what keeps it from being there if it were not there yet.
+/// Returns where a Pod runs, and what keeps it from being there if it were not there yet.
 fn runs_on(node: &str, subject: &ExplainedSubject) -> String {
     let excluded_by = |fit: &Fit| {
         let pool = fit.pools.iter().find(|pool| pool.nodes.iter().any(|own| own == node));
@@ -137,7 +137,7 @@ fn where_it_fits(fit: &Fit) -> Vec<String> {
     refused.into_iter().chain(summary).chain(pools).collect()
 }
 
-/// The answer, in one line.
+/// Returns the answer, in one line.
 fn summary(fit: &Fit) -> String {
     if let Some(why) = why_it_waits(fit) {
         return format!("it waits: {why}");
@@ -150,7 +150,7 @@ fn summary(fit: &Fit) -> String {
     }
 }
 
-/// Nothing, if it does not.
+/// Returns why a Pod waits; nothing, if it does not.
 fn why_it_waits(fit: &Fit) -> Option<&'static str> {
     if fit.usable().next().is_some() {
         return None;
@@ -163,7 +163,8 @@ fn why_it_waits(fit: &Fit) -> Option<&'static str> {
     })
 }
 
-/// Where Pods could run, which are the `subject` of the sentence; if they can't, why each pool does not take them.
+/// Returns where Pods could run, which are the `subject` of the sentence; if they can't, why each pool does not take
+/// them.
 pub fn where_to_run(subject: &str, fit: &Fit) -> Vec<String> {
     if let Some(why) = why_it_waits(fit) {
         let pools = fit.pools.iter().map(|pool| format!("  {}", describe_pool(pool)));

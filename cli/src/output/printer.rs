@@ -47,7 +47,7 @@ pub struct Printer {
 }
 
 impl Printer {
-    /// With colours as `color` says.
+    /// Makes a printer with colours as `color` says.
     pub fn new(color: ColorChoice) -> Self {
         let unwanted = || env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         let colors = match color {
@@ -58,7 +58,7 @@ impl Printer {
         Self { colors, width: width(), text: String::new() }
     }
 
-    /// For programs: JSON or YAML.
+    /// Prints data for programs: JSON or YAML.
     pub fn data(&mut self, format: Format, data: &impl Serialize) -> Result<()> {
         // In the order of names, in both formats.
         let data = &serde_json::to_value(data)?;
@@ -78,17 +78,17 @@ impl Printer {
         }
     }
 
-    /// An empty line.
+    /// Prints an empty line.
     pub fn gap(&mut self) {
         self.write("");
     }
 
-    /// A heading, in bold.
+    /// Prints a heading, in bold.
     pub fn heading(&mut self, text: &str) {
         wrap(text, self.width).iter().for_each(|line| self.draw(0, &[(BOLD, line)]));
     }
 
-    /// A line below a heading, or more where it is long.
+    /// Prints a line below a heading, or more where it is long.
     pub fn item(&mut self, text: &str) {
         let indent = 2 + text.len() - text.trim_start().len();
         let lines = wrap(text.trim_start(), self.width - indent - 2);
@@ -98,7 +98,7 @@ impl Printer {
         }
     }
 
-    /// A scenario of the tour, with its settings.
+    /// Prints a scenario of the tour, with its settings.
     pub fn scenario(&mut self, title: &str, prose: &str, settings: &str) {
         self.heading(title);
         wrap(prose, self.width).iter().for_each(|line| self.write(line));
@@ -107,7 +107,7 @@ impl Printer {
         self.gap();
     }
 
-    /// Prose below a verdict.
+    /// Prints prose below a verdict.
     pub fn below(&mut self, text: &str) {
         wrap(text, self.width - INDENT).iter().for_each(|line| self.line(line));
     }
@@ -120,18 +120,18 @@ impl Printer {
         self.draw(INDENT, &[(PLAIN, text)]);
     }
 
-    /// A line, or several.
+    /// Prints a line, or several.
     pub fn write(&mut self, line: &str) {
         self.draw(0, &[(PLAIN, line)]);
     }
 
-    /// What is meant to become a file.
+    /// Prints what is meant to become a file.
     pub fn file(&mut self, text: &str) {
         self.text += &escaped_in_file(text.trim_end());
         self.text.push('\n');
     }
 
-    /// A line of texts, each in an ink. Control characters are written out; colours are the tool's own.
+    /// Prints a line of texts, each in an ink. Control characters are written out; colours are the tool's own.
     pub(super) fn draw(&mut self, indent: usize, texts: &[(&str, &str)]) {
         self.text += &" ".repeat(indent);
         for (ink, text) in texts {

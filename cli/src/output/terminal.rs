@@ -17,7 +17,7 @@ pub const WIDTH: usize = 100;
 /// Narrower lines nobody reads.
 const LEAST_WIDTH: usize = 40;
 
-/// How wide lines may be: as the terminal is that shows them, else as `COLUMNS` says, else 100.
+/// Returns how wide lines may be: as the terminal is that shows them, else as `COLUMNS` says, else 100.
 pub fn width() -> usize {
     let terminal = stdout().is_terminal().then(terminal_size).flatten().map(|(Width(width), _)| usize::from(width));
     let columns = || env::var("COLUMNS").ok()?.parse().ok();
@@ -42,7 +42,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 const TICK: Duration = Duration::from_millis(100);
 
 impl Progress {
-    /// Of what begins now.
+    /// Begins a progress line.
     pub fn begin() -> Self {
         Self { start: Instant::now(), is_terminal: stderr().is_terminal(), last_update: Cell::new(None) }
     }

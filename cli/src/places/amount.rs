@@ -95,14 +95,14 @@ fn scale(suffix: &str) -> Option<(u32, i64)> {
 }
 
 impl From<&Quantity> for Amount {
-    /// A text that is not a quantity counts as zero: an API server stores none.
+    /// Reads a quantity. Any other text counts as zero: an API server stores none.
     fn from(quantity: &Quantity) -> Self {
         Self::read(&quantity.0).unwrap_or_default()
     }
 }
 
 impl fmt::Display for Amount {
-    /// As a quantity: `6`, `500m`, `4Gi`.
+    /// Writes a quantity: `6`, `500m`, `4Gi`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.0 % 1000 != 0 {
             return write!(f, "{}m", self.0);

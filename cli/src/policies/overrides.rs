@@ -119,18 +119,18 @@ pub fn name_with(name: &str, suffix: &str) -> Result<String> {
     Ok(name)
 }
 
-/// Whether namespaces are covered as if nobody had said anything.
+/// Returns whether namespaces are covered as if nobody had said anything.
 pub fn exempts_system(namespaces: &[LabelSelectorRequirement]) -> bool {
     namespaces == [exempting(&SYSTEM)]
 }
 
-/// All namespaces but these.
+/// Returns all namespaces but these.
 pub fn exempting(names: &[&str]) -> LabelSelectorRequirement {
     let values = names.iter().map(|name| (*name).to_owned()).collect();
     LabelSelectorRequirement { key: NAMESPACE_NAME.to_owned(), operator: "NotIn".to_owned(), values: Some(values) }
 }
 
-/// Whether Kubewarden's own namespace is none of those that are selected.
+/// Returns whether Kubewarden's own namespace is none of those that are selected.
 pub fn excludes_kubewarden(expression: &LabelSelectorRequirement) -> bool {
     let LabelSelectorRequirement { key, operator, values } = expression;
     key == NAMESPACE_NAME && operator == "NotIn" && values.iter().flatten().any(|value| value == KUBEWARDEN)

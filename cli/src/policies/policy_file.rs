@@ -29,8 +29,8 @@ use crate::{
 
 const TEMPLATE: &str = include_str!("policy.yml.j2");
 
-/// The conditions of a policy that somebody added. Those that settings need are written anew: each has a line with its name
-/// in the template.
+/// Returns the conditions of a policy that somebody added. Those that settings need are written anew: each has a line
+/// with its name in the template.
 pub fn own_conditions(policy: &PolicySpec) -> impl Iterator<Item = &Condition> {
     let names: Vec<&str> = TEMPLATE.lines().filter_map(|line| line.trim_start().strip_prefix("- name: ")).collect();
     policy.match_conditions.iter().filter(move |condition| !names.contains(&condition.name.as_str()))
@@ -85,7 +85,7 @@ pub fn written_policies(settings: &Value) -> Result<Vec<SettingsFile>> {
     SettingsFile::read_all(yaml_documents(&text)?)
 }
 
-/// The policies for one document, each with its settings.
+/// Returns the policies for one document, each with its settings.
 fn policies(file: SettingsFile, text: String, overrides: &Overrides) -> Result<Vec<(Value, String)>> {
     let SettingsFile { settings, name, metadata, policy, .. } = file;
     let (header, text) = match policy {
@@ -146,7 +146,7 @@ struct Part {
     settings: Value,
 }
 
-/// One for each `failurePolicy`, and one for Nodes.
+/// Returns a part for each `failurePolicy`, and one for Nodes.
 fn parts(settings: &Value) -> Vec<Part> {
     let mut first = Part { suffix: "", guards_nodes: false, settings: settings.clone() };
     let mut others = vec![];
@@ -168,7 +168,7 @@ fn parts(settings: &Value) -> Vec<Part> {
 }
 
 impl Part {
-    /// What the template says of this part alone.
+    /// Returns what the template says of this part alone.
     fn data(&self, text: &str) -> Value {
         let settings = &self.settings;
         // Those of the other policies are not theirs.
@@ -194,7 +194,7 @@ impl Part {
     }
 }
 
-/// Whether the settings have more than node metadata.
+/// Returns whether the settings have more than node metadata.
 fn has_others(settings: &Value) -> bool {
     members(settings).any(|(block, value)| block != NODE_METADATA && !value.is_null())
 }
@@ -206,7 +206,7 @@ struct GroupedRule {
     operations: BTreeSet<&'static str>,
 }
 
-/// All that the features need, in as few rules as a reader follows.
+/// Returns all that the features need, in as few rules as a reader follows.
 fn rules(features: &[&'static Feature]) -> Vec<GroupedRule> {
     let requests: Vec<Request> = features.iter().flat_map(|feature| feature.requests()).collect();
     let mut rules: Vec<GroupedRule> = vec![];

@@ -95,24 +95,24 @@ impl Setting {
 }
 
 impl Feature {
-    /// The features that settings have, each with the path of the setting that switches it on.
+    /// Returns the features that settings have, each with the path of the setting that switches it on.
     pub fn in_settings(settings: &Value) -> impl Iterator<Item = (&'static str, &'static Self)> {
         FEATURES.iter().filter_map(|feature| Some((feature.setting_in(settings)?, feature)))
     }
 
-    /// The features that the policy in a file is responsible for: one whose rules are about Nodes alone guards these,
-    /// beside one that places Pods.
+    /// Returns the features that the policy in a file is responsible for: one whose rules are about Nodes alone guards
+    /// these, beside one that places Pods.
     pub fn in_file(file: &SettingsFile) -> impl Iterator<Item = (&'static str, &'static Self)> {
         let guards_nodes = file.is_about_nodes();
         Self::in_settings(&file.settings).filter(move |(_, feature)| !guards_nodes || feature.is_about_nodes())
     }
 
-    /// The path of the setting that switches it on, if the settings have it.
+    /// Returns the path of the setting that switches it on, if the settings have it.
     pub fn setting_in(&self, settings: &Value) -> Option<&str> {
         self.settings.iter().find(|setting| setting.is_in_effect(settings)).map(|setting| setting.path.as_str())
     }
 
-    /// The request without which it does nothing at all.
+    /// Returns the request without which it does nothing at all.
     pub fn essential(&'static self) -> Option<Request> {
         self.rules.iter().find_map(|rule| {
             let resource = rule.resources.first()?.as_str();
@@ -120,7 +120,7 @@ impl Feature {
         })
     }
 
-    /// Each resource with each operation.
+    /// Returns each resource with each operation.
     pub fn requests(&'static self) -> impl Iterator<Item = Request> {
         let operations = |rule: &'static Rule, resource: &'static String| {
             rule.operations.iter().map(|operation| (group_of(resource), resource.as_str(), operation.as_str()))
@@ -128,25 +128,25 @@ impl Feature {
         self.rules.iter().flat_map(move |rule| rule.resources.iter().flat_map(move |it| operations(rule, it)))
     }
 
-    /// The kinds that it looks up with these settings.
+    /// Returns the kinds that it looks up with these settings.
     pub fn look_ups(&self, settings: &Value) -> impl Iterator<Item = &ContextAwareResource> {
         let places_without_namespaces = read(settings).placement.is_some_and(|placement| !read_namespaces(&placement));
         self.looks_up.iter().filter(move |it| it.kind != "Namespace" || !places_without_namespaces)
     }
 
-    /// The resources for which rules send updates.
+    /// Returns the resources for which rules send updates.
     pub fn updated(&'static self) -> impl Iterator<Item = &'static str> {
         self.requests().filter(|(.., operation)| *operation == "UPDATE").map(|(_, resource, _)| resource)
     }
 
-    /// The settings about Nodes, by their names in a block such as `placement`.
+    /// Returns the settings about Nodes, by their names in a block such as `placement`.
     pub fn fields_about_nodes(block: &str) -> impl Iterator<Item = &'static str> {
         let features = FEATURES.iter().filter(|feature| feature.is_about_nodes());
         let paths = features.flat_map(|feature| feature.settings.iter().map(|it| &it.path).chain(&feature.details));
         paths.filter_map(move |path| path.strip_prefix(block)?.strip_prefix('.'))
     }
 
-    /// Whether it is about Nodes, and not about Pods.
+    /// Returns whether it is about Nodes, and not about Pods.
     pub fn is_about_nodes(&'static self) -> bool {
         self.requests().all(|(_, resource, _)| resource.starts_with("nodes"))
     }

@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use crate::input::{documents::yaml_documents, yaml};
 
-/// The texts of the documents of a file, of which there are so many. The text of a `List` can't be divided: its comments
-/// are lost.
+/// Returns the texts of the documents of a file, of which there are so many. The text of a `List` can't be divided: its
+/// comments are lost.
 pub fn documents(text: &str, count: usize) -> Vec<String> {
     let lines: Vec<&str> = text.trim_start_matches('\u{feff}').lines().collect();
     // What stands before a document that says nothing itself belongs to it.
@@ -21,13 +21,13 @@ pub fn documents(text: &str, count: usize) -> Vec<String> {
     if texts.len() == count { texts } else { vec![String::new(); count] }
 }
 
-/// The comments before the first field.
+/// Returns the comments before the first field.
 pub fn header(text: &str) -> String {
     let comments = text.lines().take_while(|line| line.starts_with('#') || line.is_empty());
     comments.map(|line| format!("{line}\n")).collect()
 }
 
-/// What stands below `settings:` of a policy.
+/// Returns what stands below `settings:` of a policy.
 pub fn settings_in(policy: &str) -> String {
     let lines = policy.lines().skip_while(|line| line.trim_end() != "  settings:").skip(1);
     let lines = lines.take_while(|line| line.trim().is_empty() || indentation(line) > 2);

@@ -153,7 +153,7 @@ pub struct AffectedObject {
 }
 
 impl AffectedObject {
-    /// A subject, or this part of it.
+    /// Returns a subject, or this part of it.
     pub fn new(subject: &Subject<'_>, part: Option<&str>) -> Self {
         let owner = subject.owner.as_ref().map(|owner| format!(" (of {owner})")).unwrap_or_default();
         let part = part.map(|part| format!(" (its {part})")).unwrap_or_default();
@@ -184,7 +184,8 @@ impl AdviceList {
         self.add(Forecast::real(Outcome::CannotTell), Sentence::Alone(gap.advice()), Cause::of_gap(gap), None);
     }
 
-    /// All of it. Of many pieces that are about the same label of the same setting, the first are listed one by one.
+    /// Returns all of it. Of many pieces that are about the same label of the same setting, the first are listed one by
+    /// one.
     pub fn advice(self) -> Vec<Advice> {
         let mut similar: BTreeMap<_, Vec<(AdviceKey, Vec<AffectedObject>)>> = BTreeMap::new();
         for (point, concerned) in self.0 {
@@ -196,7 +197,7 @@ impl AdviceList {
     }
 }
 
-/// Each piece, or the first of them and whom the others are about.
+/// Returns each piece, or the first of them and whom the others are about.
 fn shorten(mut points: Vec<(AdviceKey, Vec<AffectedObject>)>) -> Vec<Advice> {
     let are_about_workloads = points.iter().all(|(_, concerned)| !concerned.is_empty());
     let more = if points.len() > SIMILAR && are_about_workloads { points.split_off(SIMILAR - 1) } else { vec![] };
@@ -238,17 +239,17 @@ impl Advice {
     }
 }
 
-/// `Deployment web in blue, new Pods in blue and 3 more`
+/// Returns `Deployment web in blue, new Pods in blue and 3 more`.
 fn list_subjects(concerned: &[AffectedObject]) -> String {
     names(&concerned.iter().map(ToString::to_string).collect::<Vec<_>>())
 }
 
-/// `a, b, c, d and 3 more`
+/// Returns `a, b, c, d and 3 more`.
 pub fn names(names: &[String]) -> String {
     shortened(names, NAMED).unwrap_or_else(|| listed(names))
 }
 
-/// A text that begins a sentence.
+/// Returns a text that begins a sentence.
 pub fn capital(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
@@ -262,7 +263,7 @@ impl Cause {
         Self::new(kind, None)
     }
 
-    /// A cause of this kind, at this setting.
+    /// Returns a cause of this kind, at this setting.
     pub fn new(kind: CauseKind, setting: Option<String>) -> Self {
         Self { kind, setting, ..Self::default() }
     }

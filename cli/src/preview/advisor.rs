@@ -35,7 +35,7 @@ pub struct Advisor<'p> {
 }
 
 impl<'p> Advisor<'p> {
-    /// What is to be done about an outcome, if anything is.
+    /// Adds what is to be done about an outcome, if anything is.
     pub fn advise(&self, about: &JudgedSubject<'_>, to_do: &mut AdviceList) {
         let (subject, judged) = (about.subject, &about.findings.worst);
         let outcome = judged.forecast.outcome;
@@ -77,7 +77,7 @@ impl<'p> Advisor<'p> {
         (Sentence::Is(format!("refused: {obstacle}")), Cause::from(found))
     }
 
-    /// An entry above selects by a label that the namespace lacks, and is what its objects are made for.
+    /// Advises to add the label by which an entry above selects, if that entry requires what the objects request.
     fn missing_label(&self, namespace: &str, found: &PolicyCause) -> Option<(Sentence, Cause)> {
         let asked = found.requested.as_deref()?;
         let demands = |entry: &NamespaceEntry| {
@@ -93,7 +93,8 @@ impl<'p> Advisor<'p> {
         Some((sentence, Cause { label: Some(label.to_owned()), ..cause }))
     }
 
-    /// Whether a label that is asked for is of the RuntimeClass, with which the API server has merged the Pod before.
+    /// Returns whether a label that is asked for is of the RuntimeClass, with which the API server has merged the Pod
+    /// before.
     fn is_of_class(&self, subject: &Subject<'_>, asked: Option<&String>) -> bool {
         let Some(object) = subject.manifest().map(Manifest::parse) else { return false };
         let spec = &template::template(&object).unwrap_or(&object)["spec"];
@@ -104,7 +105,7 @@ impl<'p> Advisor<'p> {
         labels.iter().any(|(key, value)| asked == Some(&format!("{key}={value}")) && !is_own(key))
     }
 
-    /// What stands in the way, and the way out; nothing, where the message says it best.
+    /// Returns what stands in the way, and the way out; nothing, where the message says it best.
     fn obstacle(&self, subject: &Subject<'_>, cause: &PolicyCause) -> Option<String> {
         let namespace = subject.namespace.as_str();
         let path = cause.setting.as_ref().map(ToString::to_string);
@@ -152,7 +153,7 @@ impl<'p> Advisor<'p> {
         })
     }
 
-    /// Whether the settings themselves ask for something there: of Pods that ask for nothing, always.
+    /// Returns whether the settings themselves ask for something there: of Pods that ask for nothing, always.
     fn is_added(&self, subject: &Subject<'_>, asked: &str) -> bool {
         let mut demands = self.round.rules(&subject.namespace).demands();
         subject.is_plain() || demands.any(|demand| demand.requirements().iter().any(|added| added == asked))
@@ -315,12 +316,13 @@ impl<'p> Advisor<'p> {
         }
     }
 
-    /// `the entry for tenant (placement.namespaces[0])`
+    /// Returns `the entry for tenant (placement.namespaces[0])`.
     fn entry(&self, at: EntryAt<'_>) -> String {
         self.entry_with(at, &at.to_string())
     }
 
-    /// An entry with the path of one of its settings; where several policies place, also with the name of its own.
+    /// Returns an entry with the path of one of its settings; where several policies place, also with the name of its
+    /// own.
     fn entry_with(&self, EntryAt { entry, .. }: EntryAt<'_>, path: &str) -> String {
         let name = entry_name(entry);
         let mut placing = self.round.files.iter().filter(|file| file.places_pods());
@@ -330,7 +332,7 @@ impl<'p> Advisor<'p> {
         }
     }
 
-    /// `the entry for tenant (placement.namespaces[0].requiredNodeSelector)`; the path alone of what is in no entry.
+    /// Returns `the entry for tenant (placement.namespaces[0].requiredNodeSelector)`; the path alone of what is in no entry.
     fn setting(&self, namespace: &str, path: &str, demanded: &str) -> String {
         let entry = self.round.rules(namespace).demanding(path, demanded);
         entry.map_or_else(|| path.to_owned(), |at| self.entry_with(at, path))
@@ -379,8 +381,8 @@ fn to_its_template(subject: &Subject<'_>, what: &str) -> String {
     }
 }
 
-/// Whether an entry is for one namespace, or for some of those that another is for; or enforces for some namespaces what
-/// the other only warns of: so tenants are brought in.
+/// Returns whether an entry is for one namespace, or for some of those that another is for; or enforces for some
+/// namespaces what the other only warns of: so tenants are brought in.
 fn is_exception(entry: &NamespaceEntry, other: &NamespaceEntry) -> bool {
     let is_enforced_copy = || {
         let NamespaceEntry { name, namespace_selector, enforcement, .. } = entry.clone();

@@ -214,7 +214,7 @@ impl Assessment<'_> {
         same.map(|it| AffectedObject::new(it.subject, None).to_string()).collect()
     }
 
-    /// What is not known of the cluster as a whole. Kinds that could not be listed are named together.
+    /// Returns what is not known of the cluster as a whole. Kinds that could not be listed are named together.
     fn gaps(&self) -> Vec<Gap> {
         let PreviewInput { cluster, .. } = self.input;
         // What no policy covers may lack anything.
@@ -233,7 +233,8 @@ impl Assessment<'_> {
         gaps
     }
 
-    /// What to do, for everything that is judged and for the settings themselves. In a comparison, of what differs alone.
+    /// Returns what to do, for everything that is judged and for the settings themselves. In a comparison, of what
+    /// differs alone.
     fn advice(&self, gaps: &[Gap]) -> Vec<Advice> {
         let (advisor, mut to_do) = (Advisor { round: self.round }, AdviceList::default());
         for it in self.judged.iter().filter(|it| it.differs(self.accepted)) {
@@ -251,7 +252,7 @@ impl Assessment<'_> {
         first.chain(to_do.advice()).collect()
     }
 
-    /// What else is worth knowing.
+    /// Returns what else is worth knowing.
     fn remarks(&self) -> Vec<String> {
         let Listed { manifests: cluster, unreadable } = self.input.cluster;
         let lists = |kind: Kind| unreadable.iter().all(|it| it.kind != kind);
@@ -319,7 +320,7 @@ fn namespace(it: &JudgedSubject<'_>) -> Option<Namespace> {
     it.subject.is_plain().then(|| Namespace { name, finding: entry(it) })
 }
 
-/// `Deployment web in blue (node-1 and node-2)`: what runs where nothing would take it again.
+/// Returns `Deployment web in blue (node-1 and node-2)`, if it runs where no node would accept it again.
 fn stranded(JudgedSubject { subject, findings, .. }: &JudgedSubject<'_>) -> Option<String> {
     let stranded = &findings.worst.stranded;
     let is_quiet = matches!(findings.worst.forecast.outcome, Outcome::Changed | Outcome::Unchanged);
@@ -328,7 +329,7 @@ fn stranded(JudgedSubject { subject, findings, .. }: &JudgedSubject<'_>) -> Opti
     is_stranded.then(|| format!("{} {} in {} ({nodes})", subject.kind(), subject.name(), subject.namespace))
 }
 
-/// A gap, as the verdict names it: why something could not be listed stands with the advice.
+/// Returns a gap, as the verdict names it: why something could not be listed stands with the advice.
 fn in_verdict(gap: &Gap) -> String {
     match gap {
         Gap::Withheld(kinds, _) => format!("{kinds} could not be listed"),

@@ -397,7 +397,7 @@ mod tests {
         Fit::Unknown(Unevaluated::Operator { node_pool: "p".to_owned(), key: "k".to_owned() })
     }
 
-    /// The nodes `blue` and `red`, each a pool.
+    /// Returns the nodes `blue` and `red`, each a pool.
     fn nodes() -> NodeMap {
         let node = |name: &str| {
             let metadata = json!({ "name": name, "labels": { "pool": name } });

@@ -134,7 +134,7 @@ fn by_placement(
     Ok(all.filter(accepts).map(|target| target.pool).collect())
 }
 
-/// The in-tree plugin's configuration says nothing of taints.
+/// Returns the pools whose nodes the in-tree plugin accepts. Its configuration has no taints.
 fn by_plugin(
     file: &SettingsFile,
     name: &str,

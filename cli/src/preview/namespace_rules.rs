@@ -25,7 +25,7 @@ pub struct NamespaceRules<'s> {
 }
 
 impl<'s> NamespaceRules<'s> {
-    /// What holds in the namespace of this name.
+    /// Returns what holds in the namespace of this name.
     ///
     /// # Errors
     /// The settings have a mistake: they were not validated.
@@ -43,40 +43,41 @@ impl<'s> NamespaceRules<'s> {
         Ok(rules)
     }
 
-    /// The entries that hold, at most one of each policy.
+    /// Returns the entries that hold, at most one of each policy.
     pub fn held(&self) -> impl Iterator<Item = EntryAt<'s>> {
         self.policies.iter().filter_map(Demands::entry)
     }
 
-    /// The block `placement` with the first entry that holds, or without one; nothing, if there is no such block.
+    /// Returns the block `placement` with the first entry that holds, or without one; nothing, if there is no such
+    /// block.
     pub fn placement(&self) -> Option<&MatchedEntry<'s>> {
         let mut placements = self.policies.iter().filter_map(|policy| policy.matched.as_ref());
         placements.clone().find(|matched| matched.entry.is_some()).or_else(|| placements.next())
     }
 
-    /// Whether one of the entries only warns.
+    /// Returns whether one of the entries only warns.
     pub fn warns(&self) -> bool {
         self.held().any(|at| at.entry.enforcement == Enforcement::Warn)
     }
 
-    /// Whether placement demands or adds anything that is not only warned of; with `warned`, or that is.
+    /// Returns whether placement demands or adds anything that is not only warned of; with `warned`, or that is.
     pub fn demands_anything(&self, warned: bool) -> bool {
         let counts = |at: EntryAt<'_>| warned || at.entry.enforcement != Enforcement::Warn;
         let mut policies = self.policies.iter().filter(|policy| !policy.demands.is_empty());
         policies.any(|policy| policy.entry().is_none_or(counts)) || self.partial.iter().copied().any(counts)
     }
 
-    /// Whether one does that may hold for some Pods of the namespace only.
+    /// Returns whether one does that may hold for some Pods of the namespace only.
     pub fn may_warn(&self) -> bool {
         self.warns() || self.partial.iter().any(|at| at.entry.enforcement == Enforcement::Warn)
     }
 
-    /// The node selectors that hold, in the order in which they are decided.
+    /// Returns the node selectors that hold, in the order in which they are decided.
     pub fn demands(&self) -> impl Iterator<Item = &Demand> {
         self.policies.iter().flat_map(|policy| &policy.demands).filter(|demand| demand.kind == DemandKind::Required)
     }
 
-    /// All node selectors that hold, as one text.
+    /// Returns all node selectors that hold, as one text.
     pub fn selector(&self) -> String {
         let texts = self.demands().map(|demand| demand.text.as_str()).filter(|text| !text.is_empty());
         texts.collect::<Vec<_>>().join(",")
@@ -90,14 +91,14 @@ impl<'s> NamespaceRules<'s> {
         })
     }
 
-    /// Whether an entry matches, whether it holds or not.
+    /// Returns whether an entry matches, whether it holds or not.
     pub fn matches(&self, entry: &NamespaceEntry) -> bool {
         let mut held = self.held().chain(self.partial.iter().copied());
         held.any(|at| ptr::eq(at.entry, entry)) || self.above(entry).is_some()
     }
 
-    /// The entry that holds and has this setting. Several policies may have an entry at the same position: then that which
-    /// demands this.
+    /// Returns the entry that holds and has this setting. Several policies may have an entry at the same position: then
+    /// that which demands this.
     pub fn demanding(&self, path: &str, demanded: &str) -> Option<EntryAt<'s>> {
         let is_it = |demand: &Demand| demand.path.as_deref() == Some(path) && demand.text == demanded;
         let policies = self.policies.iter().filter_map(|policy| Some((policy.entry()?, &policy.demands)));
@@ -105,7 +106,7 @@ impl<'s> NamespaceRules<'s> {
         of_path.max_by_key(|(_, demands)| demands.iter().any(is_it)).map(|(at, _)| at)
     }
 
-    /// The entry that holds instead of one that matches, too.
+    /// Returns the entry that holds instead of one that matches, too.
     pub fn above(&self, entry: &NamespaceEntry) -> Option<EntryAt<'s>> {
         self.others().find_map(|(at, why_not)| match why_not {
             WhyNot::EntryAbove(above) if ptr::eq(at.entry, entry) => Some(*above),
@@ -113,8 +114,8 @@ impl<'s> NamespaceRules<'s> {
         })
     }
 
-    /// The label by which the namespace differs from others of its entry, `tenant=blue`: the first that the entry refers
-    /// to, or selects by.
+    /// Returns the label by which the namespace differs from others of its entry, `tenant=blue`: the first that the
+    /// entry refers to, or selects by.
     pub fn tenant(&self) -> Option<String> {
         self.policies.iter().find_map(|policy| {
             let MatchedEntry { entry, found, .. } = policy.matched.as_ref()?;

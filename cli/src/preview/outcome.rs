@@ -73,7 +73,7 @@ pub struct Forecast {
 }
 
 impl Outcome {
-    /// Whether somebody has to do something about it before the policy is enforced.
+    /// Returns whether somebody has to do something about it before the policy is enforced.
     pub fn is_trouble(self) -> bool {
         self <= Self::CannotTell
     }
@@ -104,7 +104,7 @@ impl Outcome {
         }
     }
 
-    /// What a list of such workloads is headed by.
+    /// Returns what a list of such workloads is headed by.
     pub fn title(self) -> &'static str {
         match self {
             Self::Refused => "refused",
@@ -120,23 +120,23 @@ impl Outcome {
 }
 
 impl Forecast {
-    /// Of what happens.
+    /// Makes the forecast of an outcome that is real.
     pub const fn real(outcome: Outcome) -> Self {
         Self { would_be: false, outcome }
     }
 
-    /// `refused`, `would be: refused`
+    /// Returns `refused`, `would be: refused`.
     pub fn title(self) -> String {
         let would_be = if self.would_be { "would be: " } else { "" };
         format!("{would_be}{}", self.outcome.title())
     }
 
-    /// Whether it is trouble, and happens.
+    /// Returns whether it is trouble, and happens.
     pub fn is_real_trouble(self) -> bool {
         self.outcome.is_trouble() && !self.would_be
     }
 
-    /// Whether it happens, and holds up a verdict.
+    /// Returns whether it happens, and holds up a verdict.
     pub fn holds_up(self, accepted: &[Outcome]) -> bool {
         !self.would_be && self.outcome.holds_up(accepted)
     }

@@ -32,13 +32,13 @@ pub struct Remedy {
 }
 
 impl Remedy {
-    /// For the Pods of one namespace.
+    /// Makes a remedy for the Pods of one namespace.
     pub fn new(taints: &[Taint], text: String, setting: Option<String>) -> Self {
         Self { taints: taints.iter().map(ToString::to_string).collect(), is_for_all: false, text, setting }
     }
 }
 
-/// What to do about taints that keep the Pods of a namespace away. `entry` names the entry that holds there.
+/// Returns what to do about taints that keep the Pods of a namespace away. `entry` names the entry that holds there.
 pub fn remedy(placement: &MatchedEntry<'_>, entry: &str, taints: &[Taint]) -> Remedy {
     let remedy = |text: String, field: Option<&str>| {
         let setting = placement.entry.zip(field).map(|(at, field)| format!("{at}.{field}"));
@@ -109,7 +109,7 @@ fn to_the_annotation(
     (text, is_refused)
 }
 
-/// How to add tolerations to those of the entry.
+/// Returns how to add tolerations to those of the entry.
 fn adding(placement: &MatchedEntry<'_>, entry: &str, added: &[Toleration]) -> String {
     let own = placement.entry.and_then(|at| at.entry.default_tolerations.as_deref());
     let cluster_default = placement.settings.cluster_default_tolerations.as_deref().unwrap_or_default();
@@ -122,7 +122,7 @@ fn adding(placement: &MatchedEntry<'_>, entry: &str, added: &[Toleration]) -> St
     format!("If these Pods may run there, give {entry} defaultTolerations: [{all}]{repeats}")
 }
 
-/// Whether it keeps nodes for the control plane.
+/// Returns whether it keeps nodes for the control plane.
 pub fn is_control_plane(taint: &Taint) -> bool {
     CONTROL_PLANE.contains(&taint.key.as_str())
 }
@@ -143,7 +143,7 @@ fn toleration(taint: &Taint) -> Toleration {
     Toleration { key, operator: EQUAL.to_owned(), value, effect, toleration_seconds: None }
 }
 
-/// `wanted` with references to the labels of the Namespace whose values they have; nothing, if one has none of them.
+/// Returns `wanted` with references to the labels of the Namespace whose values they have; nothing, if one has none of them.
 fn with_references(placement: &MatchedEntry<'_>, wanted: &[Toleration]) -> Option<Vec<Toleration>> {
     let referring = |wanted: &Toleration| {
         let is_value = |key: &&str| placement.found.labels.get(key) == Some(&wanted.value);
@@ -153,7 +153,7 @@ fn with_references(placement: &MatchedEntry<'_>, wanted: &[Toleration]) -> Optio
     wanted.iter().map(referring).collect()
 }
 
-/// `{"key":"team","operator":"Equal","value":"blue","effect":"NoSchedule"}`, which is YAML as well.
+/// Returns `{"key":"team","operator":"Equal","value":"blue","effect":"NoSchedule"}`, which is YAML as well.
 fn as_text(tolerations: &[Toleration]) -> String {
     let texts: Vec<String> = tolerations.iter().filter_map(|it| serde_json::to_string(it).ok()).collect();
     texts.join(", ")

@@ -41,7 +41,7 @@ impl<'c> Budgets<'c> {
         Self((!is_unreadable).then_some(cluster.budgets.as_slice()))
     }
 
-    /// The names of those that cover a Pod with these labels.
+    /// Returns the names of those that cover a Pod with these labels.
     fn covering(&self, namespace: &str, labels: &Value) -> Option<Vec<String>> {
         let covers = |budget: &&PodDisruptionBudget| {
             let selector = budget.spec.as_ref().and_then(|spec| spec.selector.as_ref());
@@ -86,7 +86,7 @@ impl Restart {
     }
 }
 
-/// What speaks against `kubectl rollout restart`.
+/// Returns what speaks against `kubectl rollout restart`.
 fn obstacle(restart: &cluster::Restart) -> Option<String> {
     let obstacle = match restart {
         cluster::Restart::Rollout => return None,

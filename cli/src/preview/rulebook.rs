@@ -36,7 +36,7 @@ pub struct Rulebook<'s> {
 }
 
 impl<'s> Rulebook<'s> {
-    /// In front of a cluster with these namespaces.
+    /// Makes the rules of a cluster with these namespaces.
     ///
     /// # Errors
     /// The settings have a mistake.
@@ -52,23 +52,24 @@ impl<'s> Rulebook<'s> {
         Ok(Self { files, deployment, cluster, namespaces, nowhere: NamespaceRules::default() })
     }
 
-    /// Whether anything becomes of Pods of a namespace; with `warned`, or would become of them.
+    /// Returns whether anything becomes of Pods of a namespace; with `warned`, or would become of them.
     pub fn depends_on_pods_of(&self, namespace: &str, warned: bool) -> bool {
         self.rules(namespace).demands_anything(warned) || self.files.iter().any(|it| it.typed.node_metadata.is_some())
     }
 
-    /// What a namespace requires of labels of nodes.
+    /// Returns what a namespace requires of labels of nodes.
     pub fn required(&self, namespace: &str) -> Vec<Requirement> {
         let selectors = self.rules(namespace).demands().flat_map(|demand| &demand.selector);
         selectors.flat_map(Selector::requirements).cloned().collect()
     }
 
-    /// What holds in a namespace.
+    /// Returns what holds in a namespace.
     pub fn rules(&self, namespace: &str) -> &NamespaceRules<'s> {
         self.namespaces.get(namespace).unwrap_or(&self.nowhere)
     }
 
-    /// The entries for all Pods that hold in no namespace, each with those that it matches. One for the rest may match none.
+    /// Returns the entries for all Pods that hold in no namespace, each with those that it matches. One for the rest
+    /// may match none.
     pub fn idle_entries(&self) -> Vec<(EntryAt<'s>, Vec<&'s str>)> {
         let placing = self.files.iter().filter(|file| file.places_pods());
         let all = placing.filter_map(|file| file.typed.placement.as_ref()).flat_map(entries_at);

@@ -198,7 +198,7 @@ fn lacking(gaps: &[LocatedGap]) -> BTreeSet<(Gap, Option<String>)> {
     lacking
 }
 
-/// `Rollout web`; `TaskRun a and 11 more, finished`
+/// Returns `Rollout web`; `TaskRun a and 11 more, finished`.
 fn shown_owner(owner: Option<&Owner>, finished: Option<&Finished>) -> Option<String> {
     let owner = owner?;
     Some(match finished {
@@ -208,7 +208,7 @@ fn shown_owner(owner: Option<&Owner>, finished: Option<&Finished>) -> Option<Str
     })
 }
 
-/// `Rollout blue/web (pool=shared)`: with what its Pods would request of nodes.
+/// Returns `Rollout blue/web (pool=shared)`: with what its Pods would request of nodes.
 fn shown_unjudged(Unjudged { owner, namespace, specs }: &Unjudged) -> String {
     let namespace = namespace.as_ref().map(|namespace| format!("{namespace}/")).unwrap_or_default();
     let selectors: BTreeSet<String> = specs

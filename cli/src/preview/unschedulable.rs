@@ -140,7 +140,7 @@ impl Unschedulable {
         }
     }
 
-    /// Whether it is about something that is demanded there.
+    /// Returns whether it is about something that is demanded there.
     pub fn is_demanded_by(&self, demand: &Demand) -> bool {
         let demands = |needs: &String| demand.requirements().contains(needs);
         match self {
@@ -154,7 +154,7 @@ impl Unschedulable {
     }
 }
 
-/// Why no node takes a Pod for which these answers were found, in a namespace where this is required.
+/// Returns why no node takes a Pod for which these answers were found, in a namespace where this is required.
 pub fn unschedulable(map: &NodeMap, places: &[(Place, Fit)], required: &[Requirement]) -> Unschedulable {
     let mut exclusions: BTreeMap<usize, (&Pool, &Exclusion)> = BTreeMap::new();
     // What the NodePool says stands before what its nodes have, and counts.
@@ -167,7 +167,7 @@ pub fn unschedulable(map: &NodeMap, places: &[(Place, Fit)], required: &[Require
     by_taints(&exclusions).unwrap_or_else(|| by_labels(map, &exclusions, required))
 }
 
-/// Where nodes match but for their taints: those that are the easiest to tolerate.
+/// Returns that nodes match except for their taints: those that are the easiest to tolerate.
 fn by_taints(exclusions: &[(&Pool, &Exclusion)]) -> Option<Unschedulable> {
     let mut tainted = BTreeMap::new();
     for (pool, exclusion) in exclusions {
@@ -192,7 +192,7 @@ struct Needed {
     class: Option<String>,
 }
 
-/// Where no node has all labels.
+/// Returns that no node has all labels.
 fn by_labels(map: &NodeMap, exclusions: &[(&Pool, &Exclusion)], demanded: &[Requirement]) -> Unschedulable {
     let mut all: Vec<Needed> = vec![];
     for (_, Exclusion { by, what }) in exclusions {
@@ -224,7 +224,7 @@ fn by_labels(map: &NodeMap, exclusions: &[(&Pool, &Exclusion)], demanded: &[Requ
     }
 }
 
-/// The value of this label, of some node, that looks most like what is needed.
+/// Returns the value of this label, of some node, that looks most like what is needed.
 fn similar(pools: &NodeMap, key: &str, needs: &str) -> Option<String> {
     let wanted = needs.strip_prefix(key)?.strip_prefix('=')?;
     let likeness = |value: &str| strsim::jaro_winkler(wanted, value);

@@ -194,7 +194,7 @@ impl Noun {
     }
 }
 
-/// `3 workloads, 1 Pod and new Pods in 2 namespaces are refused`
+/// Returns `3 workloads, 1 Pod and new Pods in 2 namespaces are refused`.
 fn phrase(outcome: Outcome, counts: &BTreeMap<Noun, usize>) -> Option<String> {
     let (one, many) = match outcome {
         Outcome::Refused => ("is refused", "are refused"),

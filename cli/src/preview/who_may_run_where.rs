@@ -103,7 +103,7 @@ pub struct Cell {
     pub pods: usize,
 }
 
-/// The rows of all namespaces among `judged`.
+/// Returns the rows of all namespaces among `judged`.
 pub fn rows(round: &Rulebook<'_>, pools: &NodeMap, judged: &[JudgedSubject<'_>]) -> Vec<Row> {
     let mut running: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for JudgedSubject { subject, .. } in judged {
@@ -123,7 +123,7 @@ pub fn rows(round: &Rulebook<'_>, pools: &NodeMap, judged: &[JudgedSubject<'_>])
 }
 
 impl Row {
-    /// What holds for the namespace of a plain Pod.
+    /// Returns what holds for the namespace of a plain Pod.
     fn new(round: &Rulebook<'_>, pools: &NodeMap, plain_pod: &JudgedSubject<'_>) -> Self {
         let JudgedSubject { subject, findings, needs, needs_enforced, .. } = plain_pod;
         let (forecast, why) = (findings.worst.forecast, &findings.worst.why);
@@ -169,7 +169,7 @@ impl Row {
         }
     }
 
-    /// What people call it: by its namespace, if that is the only one; else by what holds there.
+    /// Returns what people call it: by its namespace, if that is the only one; else by what holds there.
     pub fn name(&self) -> &str {
         match (self.namespaces.as_slice(), self.forecast.outcome) {
             ([only], _) => only,
@@ -188,7 +188,7 @@ impl Row {
         self.has_no_trouble() && !self.forecast.would_be
     }
 
-    /// Its cell of a pool, if its Pods are sent to the policy, and may run there.
+    /// Returns its cell of a pool, if its Pods are sent to the policy, and may run there.
     fn used(&self, pool: usize) -> Option<&Cell> {
         let is_asked = !self.forecast.is_real_trouble() && self.forecast.outcome != Outcome::NotAsked;
         self.cells.get(pool).filter(|cell| is_asked && cell.answer.is_yes_now())
@@ -309,7 +309,7 @@ fn workloads_that_would_leave(
     leaving
 }
 
-/// The setting of an entry that demands a label of this pool by name, for namespaces of a row.
+/// Returns the setting of an entry that demands a label of this pool by name, for namespaces of a row.
 fn setting_naming<'p>(pool: &Pool, row: &Row, round: &'p Rulebook<'_>) -> Option<&'p str> {
     let names = |demand: &&Demand| {
         let mut requirements = demand.selector.iter().flat_map(|selector| selector.requirements());
@@ -320,7 +320,7 @@ fn setting_naming<'p>(pool: &Pool, row: &Row, round: &'p Rulebook<'_>) -> Option
     paths.find(|path| path.starts_with("placement.namespaces["))
 }
 
-/// The labels that selectors of the settings, or of namespaces, name.
+/// Returns the labels that selectors of the settings, or of namespaces, name.
 pub fn selected_labels(round: &Rulebook<'_>) -> BTreeSet<String> {
     let demands = round.namespaces.values().flat_map(NamespaceRules::demands);
     let requirements = demands.flat_map(|demand| &demand.selector).flat_map(|selector| selector.requirements());

@@ -68,13 +68,13 @@ impl Test {
         Ok((answered, mismatches))
     }
 
-    /// The request of a case, with what of it is not known.
+    /// Returns the request of a case, with what of it is not known.
     fn created(&self, case: &Case) -> Result<Request> {
         let request = self.request(case)?;
         Ok(if is_recorded(case) { Request::recorded(request) } else { Request::new(request) })
     }
 
-    /// The admission request of a case.
+    /// Returns the admission request of a case.
     ///
     /// # Errors
     /// The case has no manifest, its kind is none that the policy handles, or an UPDATE has no old object.

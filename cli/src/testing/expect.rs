@@ -94,7 +94,7 @@ const COMPARED_WITHOUT_REQUEST: [&str; 4] = ["begins", "conceals", "invalid", "m
 /// The fields that say whether a refusal is expected.
 const ABOUT_REFUSALS: [&str; 4] = ["accepted", "begins", "code", "message"];
 
-/// How an answer differs from what is expected: fields of an [`Expect`].
+/// Returns how an answer differs from what is expected: fields of an [`Expect`].
 pub fn compare(expected: &Map<String, Value>, answer: &CaseAnswer) -> Vec<Mismatch> {
     let found = answer.by_field();
     let mut mismatches: Vec<Mismatch> = answer.unexpected_refusal(expected).into_iter().collect();
@@ -115,7 +115,7 @@ impl CaseAnswer {
         self.pods_rejection.as_ref().unwrap_or(&self.evaluation.answer)
     }
 
-    /// A request that is refused, though nothing that is expected says so.
+    /// Reports a refusal that the case does not expect.
     fn unexpected_refusal(&self, expected: &Map<String, Value>) -> Option<Mismatch> {
         let is_expected = ABOUT_REFUSALS.iter().any(|field| expected.contains_key(*field));
         if self.invalid.is_some() || self.decisive().accepted || is_expected {
@@ -125,7 +125,7 @@ impl CaseAnswer {
         Some(Mismatch { field: "accepted".to_owned(), expected: "true".to_owned(), found })
     }
 
-    /// What is compared with each field of `expect`.
+    /// Returns what is compared with each field of `expect`.
     fn by_field(&self) -> Value {
         let Evaluation { answer, patch, record } = &self.evaluation;
         let decisive = self.decisive();
@@ -155,13 +155,13 @@ impl CaseAnswer {
     }
 }
 
-/// `Node worker-1 (metadata.labels)`: a look-up, with the fields that are asked for.
+/// Returns `Node worker-1 (metadata.labels)`: a look-up, with the fields that it requests.
 fn with_fields(lookup: &GetResourceRequest) -> String {
     let fields: Vec<&str> = lookup.field_masks.iter().flatten().map(String::as_str).collect();
     format!("{} ({})", Identity::from(lookup), fields.join(", "))
 }
 
-/// What is expected of a field, and not found.
+/// Returns what is expected of a field, and not found.
 fn unmet(field: &str, expected: &Value, found: &Value) -> Option<String> {
     let has = |part: &str| match found {
         Value::Array(texts) => texts.iter().any(|it| text(it).contains(part)),
@@ -195,7 +195,7 @@ fn unmet(field: &str, expected: &Value, found: &Value) -> Option<String> {
     (!is_met).then(|| as_text(expected))
 }
 
-/// A text, or several.
+/// Returns a text, or several.
 pub(super) fn parts(value: &Value) -> Vec<&str> {
     match value {
         Value::Array(texts) => texts.iter().map(text).collect(),
@@ -203,14 +203,14 @@ pub(super) fn parts(value: &Value) -> Vec<&str> {
     }
 }
 
-/// A list, whose order does not matter.
+/// Returns a list, whose order does not matter.
 fn sorted(list: &Value) -> Vec<&str> {
     let mut texts: Vec<&str> = list_of(list).iter().map(text).collect();
     texts.sort_unstable();
     texts
 }
 
-/// For people: a text as it is, a list of texts with commas, all else as JSON.
+/// Words a value: a text as it is, a list of texts with commas, all else as JSON.
 fn as_text(value: &Value) -> String {
     match value {
         Value::Null => "nothing".to_owned(),

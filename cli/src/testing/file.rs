@@ -131,12 +131,12 @@ pub struct NamedFiles {
 }
 
 impl NamedFiles {
-    /// Those in a folder, and below it.
+    /// Returns those in a folder, and below it.
     pub fn in_folder(folder: &Path) -> Self {
         Self { folder: folder.to_owned(), ..Self::default() }
     }
 
-    /// A cluster that is built in, and no files.
+    /// Returns a cluster that is built in, and no files.
     pub fn built_in(name: &str, cluster: Manifests) -> Self {
         Self { clusters: BTreeMap::from([(name.to_owned(), cluster)]), ..Self::default() }
     }
@@ -169,7 +169,7 @@ impl NamedFiles {
     }
 }
 
-/// A value in which `{ $repeat: "<", times: 1000 }` stands for a text that would fill the file.
+/// Returns a value in which `{ $repeat: "<", times: 1000 }` stands for a text that would fill the file.
 pub fn expanded(value: &Value) -> Value {
     match value {
         Value::Object(members) => match (members.get("$repeat"), members.get("times").map(Value::as_u64)) {
@@ -197,7 +197,7 @@ fn ensure_request_fields(request: Option<&Value>) -> Result<()> {
     Ok(())
 }
 
-/// A mistake in the field at a path, as `tests[0].cases[1].manifest`.
+/// Returns a mistake in the field at a path, as `tests[0].cases[1].manifest`.
 fn mistake(path: String, problem: impl fmt::Display) -> anyhow::Error {
     anyhow!("{problem}").context(path)
 }
@@ -284,12 +284,12 @@ impl Test {
         Ok(())
     }
 
-    /// The objects that there are.
+    /// Returns the objects that there are.
     pub fn cluster(&self) -> &Manifests {
         &self.objects
     }
 
-    /// The settings of a case, each with the policy around them, if there is one.
+    /// Returns the settings of a case, each with the policy around them, if there is one.
     ///
     /// # Errors
     /// The case changes the settings, and there are several policies.

@@ -79,12 +79,12 @@ pub struct CaseResult {
 }
 
 impl Report {
-    /// The cases that failed.
+    /// Returns the cases that failed.
     pub fn failed(&self) -> impl Iterator<Item = &CaseResult> {
         self.results.iter().filter(|result| !result.passed)
     }
 
-    /// The last line: how many cases there are, and how many of them failed.
+    /// Returns the last line: how many cases there are, and how many of them failed.
     pub fn summary(&self) -> String {
         match self.failed().count() {
             0 => format!("{} passed", counted(self.results.len(), "case")),
@@ -92,7 +92,7 @@ impl Report {
         }
     }
 
-    /// For programs.
+    /// Returns the report for programs.
     pub fn data(&self) -> Tests {
         let tests = self.results.chunk_by(|one, next| (&one.file, &one.test) == (&next.file, &next.test));
         let test = |cases: &[CaseResult]| TestEntry {
@@ -102,7 +102,7 @@ impl Report {
         Tests { tests: tests.map(test).collect() }
     }
 
-    /// For CI systems: JUnit's XML, a suite for each test.
+    /// Returns the report for CI systems: JUnit's XML, a suite for each test.
     ///
     /// # Errors
     /// The writer of the XML fails.
@@ -125,7 +125,7 @@ impl Report {
     }
 }
 
-/// Two lines for each mismatch: what was expected, and below it what was found.
+/// Returns two lines for each mismatch: what was expected, and below it what was found.
 pub fn lines(mismatches: &[Mismatch]) -> Vec<String> {
     let line = |mismatch: &Mismatch| {
         let Mismatch { field, expected, found } = mismatch;

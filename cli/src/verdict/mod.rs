@@ -297,7 +297,7 @@ impl Created {
         self.object.iter().chain(&self.pod)
     }
 
-    /// What keeps all of it away from the policy.
+    /// Returns what keeps all of it away from the policy.
     pub fn not_sent(&self) -> Option<&KeptAway> {
         let mut kept_away = self.reviews().map(|review| match &review.admission {
             Admission::NotSent(by) => Some(by),
@@ -307,7 +307,7 @@ impl Created {
         kept_away.all(|by| by.is_some()).then_some(first)
     }
 
-    /// Why it, or its Pods, are refused, if they are.
+    /// Returns why it, or its Pods, are refused, if they are.
     pub fn refusal(&self) -> Option<Refusal> {
         let object = self.object.as_ref().and_then(Review::refusal);
         let pod = || Some(Refusal { of: self.of_pod_refusal(), ..self.pod.as_ref()?.refusal()?.clone() });
@@ -330,12 +330,13 @@ impl Created {
         }
     }
 
-    /// What is not known, if the policies' answers depend on it.
+    /// Returns what is not known, if the policies' answers depend on it.
     pub fn gap(&self) -> Option<&Gap> {
         self.reviews().find_map(Review::gap)
     }
 
-    /// What is not known, so that it can't be told what becomes of it: first of all the RuntimeClass, unless nothing is sent.
+    /// Returns what is not known, so that it can't be told what becomes of it: first of all the RuntimeClass, unless
+    /// nothing is sent.
     pub fn unknown(&self) -> Option<&Gap> {
         if self.not_sent().is_some() {
             return None;
@@ -346,17 +347,17 @@ impl Created {
         lacks_class.or_else(|| self.refusal().is_none().then(|| self.gap())?)
     }
 
-    /// The RuntimeClass that the Pod names, and the cluster lacks.
+    /// Returns the RuntimeClass that the Pod names, and the cluster lacks.
     pub const fn lacks_class(&self) -> Option<&Gap> {
         self.lacks_class.as_ref()
     }
 
-    /// Whether a policy changes the workload or its Pods.
+    /// Returns whether a policy changes the workload or its Pods.
     pub fn is_changed(&self) -> bool {
         self.reviews().any(|review| matches!(review.admission, Admission::Admitted { is_changed: true }))
     }
 
-    /// The PodSpecs that must fit a node; none, if there is no Pod.
+    /// Returns the PodSpecs that must fit a node; none, if there is no Pod.
     pub fn specs(&self) -> Option<PodSpecs> {
         let spec = self.pod.as_ref()?.object()["spec"].clone();
         Some(self.template.iter().cloned().chain([spec]).collect())

@@ -189,7 +189,7 @@ impl Formula {
         }
     }
 
-    /// What each of its leaves reads.
+    /// Returns what each of its leaves reads.
     fn leaves(&self) -> Vec<&Vec<Read>> {
         match self {
             Self::And(parts) | Self::Or(parts) => parts.iter().flat_map(Self::leaves).collect(),
@@ -199,7 +199,7 @@ impl Formula {
         }
     }
 
-    /// Its value; with `assumed`, what is assumed of the request is not known.
+    /// Returns its value; with `assumed`, what is assumed of the request is not known.
     fn value(&self, request: &Request, variables: &Variables<'_, '_>, assumed: bool) -> Truth {
         let value = |part: &Self| part.value(request, variables, assumed);
         match self {
@@ -324,7 +324,7 @@ mod tests {
         assert!(matches!(evaluate(&conditions, &Request::recorded(request)), Passage::Unknown(..)));
     }
 
-    /// A Pod that an ordinary user creates, with one container and a toleration.
+    /// Returns a Pod that an ordinary user creates, with one container and a toleration.
     fn pod() -> Request {
         let spec = json!({
             "containers": [{ "name": "c", "image": "registry.example.com/i" }],

@@ -33,37 +33,37 @@ static CONTROLLERS: LazyLock<BTreeMap<String, Controller>> =
     LazyLock::new(|| yaml_serde::from_str(include_str!("controllers.yml")).unwrap_or_default());
 
 impl Controller {
-    /// The controller of workloads of this kind, if it is one of Kubernetes' own.
+    /// Returns the controller of workloads of this kind, if it is one of Kubernetes' own.
     pub fn of_kind(kind: &str) -> Option<&'static Self> {
         CONTROLLERS.get(kind)
     }
 
-    /// The kind and name of what owns the Pods of a workload of this `kind` and `name`.
+    /// Returns the kind and name of what owns the Pods of a workload of this `kind` and `name`.
     pub fn pod_owner<'k>(&'k self, kind: &'k str, name: &str) -> (&'k str, String) {
         let between = self.pod_owner.as_ref();
         between.map_or_else(|| (kind, name.to_owned()), |owner| (&owner.kind, format!("{name}{}", owner.suffix)))
     }
 
-    /// The labels that it gives to a Pod whose owner has this name.
+    /// Returns the labels that it gives to a Pod whose owner has this name.
     pub fn labels(&self, owner: &str) -> impl Iterator<Item = (&str, String)> {
         self.labels.iter().map(move |(key, value)| (key.as_str(), value.replace("NAME", owner)))
     }
 }
 
-/// Whether a label or an annotation is given to Pods by their controller.
+/// Returns whether a label or an annotation is given to Pods by their controller.
 pub fn is_by_controller(key: &str) -> bool {
     ["apps.kubernetes.io/", "batch.kubernetes.io/"].iter().any(|prefix| key.starts_with(prefix))
         || CONTROLLERS.values().any(|controller| controller.labels.contains_key(key))
 }
 
-/// The object that controls a Pod, if the cluster has it, or the Deployment behind that.
+/// Returns the object that controls a Pod, if the cluster has it, or the Deployment behind that.
 pub fn controller_of<'c>(pod: &Value, cluster: &'c Manifests) -> Option<&'c Value> {
     let owner = identity(controller_reference(pod)?, pod);
     cluster.find(&owner).or_else(|| cluster.find(&deployment_behind(&owner, pod)?))
 }
 
-/// The Deployment of a ReplicaSet that owns `pod`. ReplicaSets are seldom listed, and need not be: their name is that of
-/// the Deployment, and the hash of its template, which the Pod has as a label.
+/// Returns the Deployment of a ReplicaSet that owns `pod`. ReplicaSets are seldom listed, and need not be: their name
+/// is that of the Deployment, and the hash of its template, which the Pod has as a label.
 fn deployment_behind(replica_set: &Identity, pod: &Value) -> Option<Identity> {
     let hash = text(&pod["metadata"]["labels"]["pod-template-hash"]);
     if replica_set.kind != "ReplicaSet" || hash.is_empty() {
@@ -73,7 +73,7 @@ fn deployment_behind(replica_set: &Identity, pod: &Value) -> Option<Identity> {
     Some(Identity { kind: "Deployment".to_owned(), name: name.to_owned(), ..replica_set.clone() })
 }
 
-/// The reference to the owner that controls the object.
+/// Returns the reference to the owner that controls the object.
 pub fn controller_reference(object: &Value) -> Option<&Value> {
     let mut owners = object["metadata"]["ownerReferences"].as_array()?.iter();
     owners.find(|owner| owner["controller"] == true)

@@ -80,7 +80,7 @@ pub fn add_requests(spec: &mut Value) {
     containers(spec).for_each(add);
 }
 
-/// The containers of a Pod, with those that run before them.
+/// Returns the containers of a Pod, with those that run before them.
 pub fn containers(spec: &mut Value) -> impl Iterator<Item = &mut Value> {
     let lists = spec.as_object_mut().into_iter().flat_map(Map::iter_mut);
     let lists = lists.filter(|(name, _)| ["containers", "initContainers"].contains(&name.as_str()));
@@ -171,7 +171,7 @@ fn merge_runtime_class(spec: &mut Value, cluster: &Manifests) {
     }
 }
 
-/// The RuntimeClass that a Pod's `spec` names, if the cluster has it.
+/// Returns the RuntimeClass that a Pod's `spec` names, if the cluster has it.
 ///
 /// # Errors
 /// The object of that name is not a RuntimeClass.
@@ -180,7 +180,7 @@ pub fn runtime_class(spec: &Value, cluster: &Manifests) -> Result<Option<Runtime
     cluster.manifest(&class).map(Manifest::typed).transpose()
 }
 
-/// The RuntimeClass that a Pod's `spec` names, and that the cluster lacks.
+/// Returns the RuntimeClass that a Pod's `spec` names, and that the cluster lacks.
 pub fn missing_runtime_class(spec: &Value, cluster: &Manifests) -> Option<Identity> {
     runtime_class_identity(spec).filter(|class| cluster.manifest(class).is_none())
 }

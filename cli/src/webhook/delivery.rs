@@ -48,7 +48,7 @@ impl std::fmt::Display for KeptAway {
 }
 
 impl Delivery {
-    /// What keeps the request away, if that is certain.
+    /// Returns what keeps the request away, if that is certain.
     pub fn kept_away(self) -> Option<KeptAway> {
         match self {
             Self::KeptAway(by) => Some(by),
@@ -112,7 +112,7 @@ fn selects_object(policy: &PolicySpec, request: &Value) -> bool {
     is_selected(&request["object"]) || !request["oldObject"].is_null() && is_selected(&request["oldObject"])
 }
 
-/// Whether the namespaceSelector selects the namespace; nothing, if that depends on labels that are not known.
+/// Returns whether the namespaceSelector selects the namespace; nothing, if that depends on labels that are not known.
 fn selects_namespace(policy: &PolicySpec, request: &Request, namespace: Option<&Value>) -> Option<bool> {
     // Nodes have none.
     let Some(name) = request.namespace() else { return Some(true) };
@@ -132,12 +132,12 @@ pub fn covers_namespace(policy: &PolicySpec, name: &str, namespace: Option<&Valu
     selects_as_known(&covered, &labels, namespace.is_some())
 }
 
-/// Whether labels are selected; an empty selector selects all.
+/// Returns whether labels are selected; an empty selector selects all.
 pub fn selects(selector: &LabelSelector, labels: &Value) -> bool {
     selects_as_known(selector, labels, true) == Some(true)
 }
 
-/// Whether labels are selected; nothing, if that depends on others than these, where these are not `all`.
+/// Returns whether labels are selected; nothing, if that depends on others than these, where these are not `all`.
 ///
 /// Upstream: `LabelSelectorAsSelector` of `k8s.io/apimachinery/pkg/apis/meta/v1`.
 fn selects_as_known(selector: &LabelSelector, labels: &Value, all: bool) -> Option<bool> {

@@ -146,7 +146,7 @@ impl<'d> Deployment<'d> {
 static NO_KEYS: ManagedKeys = ManagedKeys::none();
 
 impl<'d> Scenario<'d> {
-    /// The keys of Pods that node metadata is written to.
+    /// Returns the keys of Pods that node metadata is written to.
     pub fn managed(&self) -> &'d ManagedKeys {
         self.deployment().map_or(&NO_KEYS, |deployment| &deployment.managed)
     }
@@ -261,13 +261,13 @@ impl<'d> Scenario<'d> {
 }
 
 impl Review {
-    /// The object as it is after all policies.
+    /// Returns the object as it is after all policies.
     pub fn object(&self) -> &Value {
         let changed = self.answers.iter().rev().find_map(|(_, evaluation)| evaluation.answer.mutated_object.as_ref());
         changed.unwrap_or(&self.request["object"])
     }
 
-    /// The refusal, if there is one.
+    /// Returns the refusal, if there is one.
     pub const fn refusal(&self) -> Option<&Refusal> {
         match &self.admission {
             Admission::Refused(refusal) => Some(refusal),
@@ -275,17 +275,17 @@ impl Review {
         }
     }
 
-    /// Whether all policies that it reaches have answered, and accept it.
+    /// Returns whether all policies that it reaches have answered, and accept it.
     pub fn is_accepted(&self) -> bool {
         self.is_answered && self.answers.iter().all(|(_, evaluation)| evaluation.answer.accepted)
     }
 
-    /// Whether a policy rejects it since a field has a wrong type, or can't be read.
+    /// Returns whether a policy rejects it since a field has a wrong type, or can't be read.
     pub fn is_malformed(&self) -> bool {
         self.answers.iter().any(|(_, evaluation)| evaluation.answer.code == Some(400))
     }
 
-    /// What is not known, if the answer depends on it.
+    /// Returns what is not known, if the answer depends on it.
     pub const fn gap(&self) -> Option<&Gap> {
         match &self.admission {
             Admission::Unknown(gap) => Some(gap),
@@ -293,7 +293,7 @@ impl Review {
         }
     }
 
-    /// What all policies answer, as one answer.
+    /// Returns what all policies answer, as one answer.
     pub fn together(self) -> Evaluation {
         let accepted = Answer { accepted: true, ..Answer::default() };
         let mut together = Evaluation { answer: accepted, ..Evaluation::default() };
@@ -312,7 +312,7 @@ impl Refusal {
         Some(Self { of: Of::Object, message, cause: record.cause.clone(), code: answer.code, by: file.name.clone() })
     }
 
-    /// Whether a Node lacks what node metadata requires.
+    /// Returns whether a Node lacks what node metadata requires.
     pub fn is_about_metadata(&self) -> bool {
         self.cause.as_ref().is_some_and(|cause| cause.kind == CauseKind::Metadata)
     }
@@ -351,7 +351,7 @@ fn must_not_mutate(file: &SettingsFile) -> bool {
     file.policy.as_ref().is_some_and(|policy| policy.mutating == Some(false))
 }
 
-/// With settings as if every entry had `enforcement: Enforce`.
+/// Returns a file with settings as if every entry had `enforcement: Enforce`.
 fn enforced(file: &SettingsFile) -> SettingsFile {
     let mut settings = file.settings.clone();
     let entries = settings.pointer_mut("/placement/namespaces").and_then(Value::as_array_mut);

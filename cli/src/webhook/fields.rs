@@ -67,7 +67,7 @@ impl Read {
         self.path.iter().take(most).map(String::as_str).collect::<Vec<_>>().join(".")
     }
 
-    /// Its path for people: `spec.containers.*.image`.
+    /// Returns its path for people: `spec.containers.*.image`.
     pub fn path(&self) -> String {
         self.path.join(".")
     }

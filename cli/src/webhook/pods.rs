@@ -21,7 +21,8 @@ use crate::{
     },
 };
 
-/// The request with which a controller would create a Pod of `workload`; none, if no controller makes Pods of such.
+/// Returns the request with which a controller would create a Pod of `workload`; none, if no controller makes Pods of
+/// such.
 ///
 /// A Pod of a DaemonSet is made for one node: see [`daemon_pod_request`].
 pub fn pod_request(workload: &Value) -> Option<Request> {
@@ -78,8 +79,9 @@ pub fn name_as_of_stateful_set(pod: &mut Value, name: &str) {
     pod["spec"]["hostname"] = name.into();
 }
 
-/// The request with which the DaemonSet controller would create the Pod of `daemon_set` for a node: required node
-/// affinity is replaced by a term that names the node. A template that names its node has a Pod for that one alone.
+/// Returns the request with which the DaemonSet controller would create the Pod of `daemon_set` for a node: required
+/// node affinity is replaced by a term that names the node. A template that names its node has a Pod for that one
+/// alone.
 ///
 /// Upstream: `ReplaceDaemonSetPodNodeNameNodeAffinity` of `k8s.io/kubernetes/pkg/controller/daemon/util`.
 pub fn daemon_pod_request(daemon_set: &Value, node: &str) -> Option<Request> {
@@ -93,7 +95,7 @@ pub fn daemon_pod_request(daemon_set: &Value, node: &str) -> Option<Request> {
     Some(creation)
 }
 
-/// The PodSpec with which the DaemonSet controller compares nodes: no RuntimeClass is merged into it.
+/// Returns the PodSpec with which the DaemonSet controller compares nodes: no RuntimeClass is merged into it.
 ///
 /// Upstream: `NodeShouldRunDaemonPod` of `k8s.io/kubernetes/pkg/controller/daemon`.
 pub fn daemon_controller_spec(daemon_set: &Value) -> Option<Value> {
@@ -105,14 +107,14 @@ pub fn daemon_controller_spec(daemon_set: &Value) -> Option<Value> {
     Some(spec)
 }
 
-/// The Pod template of an object, wherever its kind has it.
+/// Returns the Pod template of an object, wherever its kind has it.
 pub fn template(object: &Value) -> Option<&Value> {
     let resource = resource_of(text(&object["apiVersion"]), text(&object["kind"]))?;
     let template = template_path(resource)?.iter().fold(object, |found, step| &found[*step]);
     template.is_object().then_some(template)
 }
 
-/// Whether a ReplicaSet or a Job makes other Pods than its owner would make now: from an older template.
+/// Returns whether a ReplicaSet or a Job makes other Pods than its owner would make now: from an older template.
 pub fn makes_other_pods(owner: &Value, part: &Value) -> bool {
     let (Some(current), Some(of_part)) = (template(owner), template(part)) else { return false };
     let differ = |field: &str| {
@@ -143,8 +145,8 @@ pub const CREATED: &str = "created-by-karpenter";
 /// The name of the Pod that asks for nothing.
 pub const PLAIN_POD: &str = "plain-pod";
 
-/// The request with which an ordinary user would create a Pod that asks for nothing: what becomes of it shows the rules
-/// of its namespace.
+/// Returns the request with which an ordinary user would create a Pod that asks for nothing: what becomes of it shows
+/// the rules of its namespace.
 pub fn plain_pod_request(namespace: &str) -> Request {
     let mut spec = json!({ "containers": [{ "name": "c", "image": "preview" }] });
     add_tolerations_of_unready_nodes(&mut spec);
@@ -163,17 +165,17 @@ pub fn plain_pod_request(namespace: &str) -> Request {
 /// What the API server itself copies from a Node to the Pods that are bound to it, from Kubernetes 1.35 on.
 const TOPOLOGY: [&str; 2] = ["topology.kubernetes.io/region", "topology.kubernetes.io/zone"];
 
-/// Whether a Pod stands for what a kubelet runs by itself.
+/// Returns whether a Pod stands for what a kubelet runs by itself.
 pub fn is_mirror(pod: &Value) -> bool {
     pod["metadata"]["annotations"].get(MIRROR).is_some()
 }
 
-/// Whether a Pod has run to its end. It still names its node.
+/// Returns whether a Pod has run to its end. It still names its node.
 pub fn is_finished(pod: &Value) -> bool {
     matches!(text(&pod["status"]["phase"]), "Succeeded" | "Failed")
 }
 
-/// The request that creates the Pod anew: from the template of its `controller`, if that is known.
+/// Returns the request that creates the Pod anew: from the template of its `controller`, if that is known.
 pub fn recreation_request(pod: &Value, controller: Option<&Value>, managed: &ManagedKeys) -> Request {
     if is_mirror(pod) {
         let kubelet = Requester::Kubelet(text(&pod["spec"]["nodeName"]));
@@ -204,7 +206,7 @@ fn is_owned_by(pod: &Value, kind: &str) -> bool {
     controller_reference(pod).is_some_and(|owner| owner["kind"] == kind)
 }
 
-/// The node for which the DaemonSet controller has made a Pod.
+/// Returns the node for which the DaemonSet controller has made a Pod.
 fn node_of_daemon_pod(pod: &Value) -> Option<&str> {
     if !is_owned_by(pod, "DaemonSet") {
         return None;
@@ -232,7 +234,7 @@ fn remove_traces(pod: &mut Value, names_node: bool, managed: &ManagedKeys) {
     }
 }
 
-/// The request with which the scheduler binds a Pod to a node, whose labels are looked up in `cluster`.
+/// Returns the request with which the scheduler binds a Pod to a node, whose labels are looked up in `cluster`.
 pub fn binding_request(namespace: &str, pod: &str, node: &str, cluster: &Manifests) -> Request {
     let mut object = json!({
         "kind": Resource::Binding.kind(),
@@ -258,8 +260,8 @@ pub fn binding_request(namespace: &str, pod: &str, node: &str, cluster: &Manifes
     }
 }
 
-/// The Pod as it is stored after the binding: the API server copies the Binding's annotations and labels over the Pod's,
-/// in the write that sets the node.
+/// Returns the Pod as it is stored after the binding: the API server copies the Binding's annotations and labels over
+/// the Pod's, in the write that sets the node.
 pub fn bound_pod(pod: &Value, binding: &Value) -> Value {
     let mut stored = pod.clone();
     for kind in ["annotations", "labels"] {
@@ -271,7 +273,7 @@ pub fn bound_pod(pod: &Value, binding: &Value) -> Value {
     stored
 }
 
-/// The environment of the Pod's containers, with the downward API's fields resolved as a kubelet does.
+/// Returns the environment of the Pod's containers, with the downward API's fields resolved as a kubelet does.
 pub fn environment(pod: &Value) -> Map<String, Value> {
     let containers = list_of(&pod["spec"]["containers"]).iter();
     let variables = containers.flat_map(|container| list_of(&container["env"]));
@@ -283,7 +285,7 @@ pub fn environment(pod: &Value) -> Map<String, Value> {
     resolved.collect()
 }
 
-/// `metadata.annotations['example.com/zone']`, `spec.nodeName`; a key that is missing is empty.
+/// Returns a field by its path, such as `metadata.annotations['example.com/zone']`; a key that is missing is empty.
 fn field(pod: &Value, path: &str) -> Value {
     let (path, key) = match path.split_once("['") {
         Some((path, key)) => (path, Some(key.trim_end_matches("']"))),
@@ -296,7 +298,7 @@ fn field(pod: &Value, path: &str) -> Value {
 /// What the name of the volume with a Pod's token begins with.
 const TOKEN: &str = "kube-api-access-";
 
-/// Whether this is the volume with a Pod's token, or where it is mounted.
+/// Returns whether this is the volume with a Pod's token, or where it is mounted.
 fn is_token(volume: &Value) -> bool {
     text(&volume["name"]).starts_with(TOKEN)
 }

@@ -105,33 +105,33 @@ impl PolicySpec {
         Ok(Self { spec: spec.clone(), unknown_fields, ..read })
     }
 
-    /// Whether it decides nothing yet: everything passes, unchanged.
+    /// Returns whether it decides nothing yet: everything passes, unchanged.
     pub fn only_monitors(&self) -> bool {
         self.mode.as_deref() == Some("monitor")
     }
 
-    /// Whether it never will: it is there for the audit scanner's reports.
+    /// Returns whether it never will: it is there for the audit scanner's reports.
     pub fn only_reports(&self) -> bool {
         self.only_monitors() && self.mutating == Some(false) && self.background_audit != Some(false)
     }
 
-    /// Whether a rule sends this: `("apps", "deployments", "CREATE")`, `("", "pods/binding", "CREATE")`.
+    /// Returns whether a rule sends this: `("apps", "deployments", "CREATE")`, `("", "pods/binding", "CREATE")`.
     pub fn sends(&self, request: (&str, &str, &str)) -> bool {
         self.rules.iter().any(|rule| covers(rule, request))
     }
 
-    /// The resources of its rules, with subresources: `pods/binding`.
+    /// Returns the resources of its rules, with subresources: `pods/binding`.
     pub fn resources(&self) -> impl Iterator<Item = &String> {
         self.rules.iter().flat_map(|rule| &rule.resources).flatten()
     }
 
-    /// Whether its rules are about Nodes alone: it guards their labels, beside a policy that places Pods.
+    /// Returns whether its rules are about Nodes alone: it guards their labels, beside a policy that places Pods.
     pub fn is_about_nodes(&self) -> bool {
         let is_node = |resource: &String| resource == "nodes" || resource.starts_with("nodes/");
         self.resources().next().is_some() && self.resources().all(is_node)
     }
 
-    /// The namespaces that it covers. Kubewarden drops `matchLabels`.
+    /// Returns the namespaces that it covers. Kubewarden drops `matchLabels`.
     ///
     /// Upstream: `policy_subreconciler_webhook.go` of Kubewarden's controller.
     pub fn covered_namespaces(&self) -> Selector {
@@ -140,7 +140,7 @@ impl PolicySpec {
     }
 }
 
-/// Whether a rule covers a request. The policy knows no other version than `v1`.
+/// Returns whether a rule covers a request. The policy knows no other version than `v1`.
 ///
 /// Upstream: `Matcher` of `k8s.io/apiserver/pkg/admission/plugin/webhook/predicates/rules`.
 fn covers(rule: &RuleWithOperations, (group, resource, operation): (&str, &str, &str)) -> bool {
@@ -164,13 +164,13 @@ fn covers(rule: &RuleWithOperations, (group, resource, operation): (&str, &str, 
         && rule.resources.iter().flatten().any(is_resource)
 }
 
-/// An expression of a LabelSelector as a requirement; none, if there is no such operator.
+/// Returns an expression of a LabelSelector as a requirement; none, if there is no such operator.
 pub fn requirement(expression: &LabelSelectorRequirement) -> Option<Result<Requirement, Invalid>> {
     let LabelSelectorRequirement { key, operator, values } = expression.clone();
     Some(Requirement::new(key, operator_named(&operator)?, values.unwrap_or_default()))
 }
 
-/// A requirement as an expression of a LabelSelector; none, if it compares numbers.
+/// Returns a requirement as an expression of a LabelSelector; none, if it compares numbers.
 pub fn expression(requirement: &Requirement) -> Option<LabelSelectorRequirement> {
     let values = match requirement.operator().as_set() {
         Operator::GreaterThan | Operator::LessThan => return None,

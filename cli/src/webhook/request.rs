@@ -74,12 +74,13 @@ const ADDED_TO: [&str; 7] = [
 ];
 
 impl Request {
-    /// A request that was recorded: all of it is known.
+    /// Returns a request that was recorded: all of it is known.
     pub fn recorded(json: Value) -> Self {
         Self { json, unknown: vec![], is_complete: true }
     }
 
-    /// A request that is made from a manifest. Of a new Pod, not all is known: an API server and its plugins fill in more.
+    /// Returns a request that is made from a manifest. Of a new Pod, not all is known: an API server and its plugins
+    /// fill in more.
     pub fn new(json: Value) -> Self {
         let mut request = Self { is_complete: false, ..Self::recorded(json) };
         if request.is_pod_creation() {
@@ -94,12 +95,12 @@ impl Request {
         request
     }
 
-    /// The request that creates `object`, which is [`without_server_fields`].
+    /// Returns the request that creates `object`, which is [`without_server_fields`].
     pub fn creation(resource: Resource, object: Value, requester: Requester<'_>) -> Self {
         Self::of(resource, name_in_rules(resource), object, requester)
     }
 
-    /// The creation of an object by the name that rules have for it, such as `nodes/status`.
+    /// Returns the creation of an object by the name that rules have for it, such as `nodes/status`.
     pub fn of(resource: Resource, name: &str, object: Value, requester: Requester<'_>) -> Self {
         let request = Self::new(creation(resource, name, object, requester.user_info()));
         if requester.is_known() {
@@ -109,7 +110,7 @@ impl Request {
         request.assuming(&["request.userInfo", "request.options"], reason)
     }
 
-    /// With fields whose values are assumed.
+    /// Returns the request with fields whose values are assumed.
     #[must_use]
     pub fn assuming(mut self, paths: &[&'static str], reason: &'static str) -> Self {
         self.unknown.extend(paths.iter().map(|path| Unknown { path, reason, is_assumed: true }));
@@ -123,7 +124,7 @@ impl Request {
         Some(format!("it reads {}, {}", read.path(), unknown.reason))
     }
 
-    /// With the defaults that every stored object has.
+    /// Returns the request with the defaults that every stored object has.
     #[must_use]
     pub fn with_defaults(mut self) -> Self {
         for member in ["object", "oldObject"] {
@@ -142,12 +143,12 @@ impl Request {
         is_pod_creation(&self.json)
     }
 
-    /// The name of the namespace that it is about; none, if it is about something of the whole cluster.
+    /// Returns the name of the namespace that it is about; none, if it is about something of the whole cluster.
     pub fn namespace(&self) -> Option<&str> {
         self.json["namespace"].as_str().filter(|name| !name.is_empty())
     }
 
-    /// `CREATE pods/binding team-a/web`
+    /// Returns `CREATE pods/binding team-a/web`.
     pub fn title(&self) -> String {
         let ((_, resource), metadata) = (requested(&self.json), &self.json["object"]["metadata"]);
         let names = [&self.json["name"], &metadata["name"], &metadata["generateName"]];
@@ -165,7 +166,7 @@ pub fn is_pod_creation(request: &Value) -> bool {
 }
 
 impl Requester<'_> {
-    /// Who creates an object: the controller of its owner; somebody, if nothing owns it.
+    /// Returns who creates an object: the controller of its owner; somebody, if nothing owns it.
     pub fn creator(object: &Value) -> Requester<'_> {
         controller_reference(object).map_or(Requester::Somebody, |owner| Requester::ControllerOf(text(&owner["kind"])))
     }
@@ -177,7 +178,7 @@ impl Requester<'_> {
         }
     }
 
-    /// A controller of a custom kind may be anybody.
+    /// Returns whether the user is known. The controller of a custom kind may be anybody.
     fn is_known(&self) -> bool {
         !matches!(self, Self::Somebody | Self::ControllerOf(_)) || self.controller().is_some()
     }
@@ -278,7 +279,7 @@ pub fn recorded_request(document: &Value) -> Option<&Value> {
     Some(admission_request(document)).filter(|request| request.get("operation").is_some())
 }
 
-/// The request within an AdmissionReview; anything else is taken for the request itself.
+/// Returns the request within an AdmissionReview; anything else is taken for the request itself.
 pub fn admission_request(document: &Value) -> &Value {
     if document["kind"] == "AdmissionReview" { &document["request"] } else { document }
 }
@@ -314,7 +315,7 @@ pub fn workload_request(resource: Resource, object: &Value) -> Request {
     Request::creation(resource, without_server_fields(object), Requester::creator(object))
 }
 
-/// The object as its manifest has it: without what the API server and its controllers write into it.
+/// Returns the object as its manifest has it: without what the API server and its controllers write into it.
 pub fn without_server_fields(object: &Value) -> Value {
     let mut object = object.clone();
     let server_fields = [
@@ -353,7 +354,7 @@ fn leave_out_generated_selector(job: &mut Value) {
     }
 }
 
-/// Whether a Namespace is being deleted: an API server creates nothing in it.
+/// Returns whether a Namespace is being deleted: an API server creates nothing in it.
 ///
 /// Upstream: the admission plugin `NamespaceLifecycle`.
 pub fn is_terminating(namespace: &Value) -> bool {

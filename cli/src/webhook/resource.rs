@@ -9,12 +9,12 @@ use serde_json::Value;
 /// The field of a `nodeAffinity` that nodes must meet.
 pub const REQUIRED_AFFINITY: &str = node_affinity::REQUIRED_AFFINITY[2];
 
-/// The resource of an object of a cluster; none, if the policy has no rules for it.
+/// Returns the resource of an object of a cluster; none, if the policy has no rules for it.
 pub fn resource_of(api_version: &str, kind: &str) -> Option<Resource> {
     Resource::all().find(|resource| (resource.api_version(), resource.kind()) == (api_version, kind))
 }
 
-/// The resource of a manifest; none, if the policy has no rules for it.
+/// Returns the resource of a manifest; none, if the policy has no rules for it.
 ///
 /// # Errors
 /// The policy knows another version of it.
@@ -29,23 +29,24 @@ pub fn resource_of_manifest(api_version: &str, kind: &str) -> Result<Option<Reso
     }
 }
 
-/// The path of the Pod template in objects of a resource, if they have one.
+/// Returns the path of the Pod template in objects of a resource, if they have one.
 pub fn template_path(resource: Resource) -> Option<&'static [&'static str]> {
     resource.has_template().then(|| resource.template())
 }
 
-/// The JSON pointer to the PodSpec in objects of a resource, if they have one.
+/// Returns the JSON pointer to the PodSpec in objects of a resource, if they have one.
 pub fn pod_spec_pointer(resource: Resource) -> Option<String> {
     let path = if resource == Resource::Pod { &[] } else { template_path(resource)? };
     Some(path.iter().chain(&["spec"]).map(|step| format!("/{step}")).collect())
 }
 
-/// The name that webhook rules have for a resource that is created. For Bindings, `bindings` is the older endpoint.
+/// Returns the name that webhook rules have for a resource that is created. For Bindings, `bindings` is the older
+/// endpoint.
 pub fn name_in_rules(resource: Resource) -> &'static str {
     if resource == Resource::Binding { "pods/binding" } else { resource.plural() }
 }
 
-/// What a request asks about, as rules have it: the API group, and the resource with its subresource.
+/// Returns what a request asks about, as rules have it: the API group, and the resource with its subresource.
 ///
 /// The audit scanner puts the kind where the resource belongs, and `kwctl scaffold` a placeholder. There the kind
 /// decides, as it does for the policy.
@@ -63,7 +64,7 @@ pub fn requested(request: &Value) -> (&str, String) {
     }
 }
 
-/// The API group of a resource, by its name: that of `deployments` is `apps`.
+/// Returns the API group of a resource, by its name: that of `deployments` is `apps`.
 pub fn group_of(resource: &str) -> &'static str {
     Resource::all().find(|known| known.plural() == resource).map_or("", Resource::group)
 }

@@ -48,13 +48,13 @@ fn lines(restart: &Restart) -> String {
     format!("# {who}{budgets}\nkubectl rollout restart {kind}/{name} --namespace {namespace}\n")
 }
 
-/// Whether an object can be called so; a shell reads such a name as it is.
+/// Returns whether an object can be called so; a shell reads such a name as it is.
 fn is_a_name(name: &str) -> bool {
     let fits = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '.' || c == '-';
     !name.is_empty() && !name.starts_with('-') && name.chars().all(fits)
 }
 
-/// So that it does not leave its comment.
+/// Joins lines, so that a text does not leave its comment.
 fn on_one_line(text: &str) -> String {
     text.chars().flat_map(|c| if c.is_control() { c.escape_default().collect() } else { vec![c] }).collect()
 }

@@ -32,7 +32,7 @@ mod tests {
         tenants_with(count, &[Outcome::Refused, Outcome::Misplaced])
     }
 
-    /// The same, with these outcomes of the first Deployments.
+    /// Returns the same, with these outcomes of the first Deployments.
     fn tenants_with(count: usize, outcomes: &[Outcome]) -> Preview {
         let mut preview = Preview::default();
         for index in 0..count {
@@ -98,7 +98,7 @@ mod tests {
         });
     }
 
-    /// A comparison in which one Deployment is refused that was not.
+    /// Returns a comparison in which one Deployment is refused that was not.
     fn difference() -> Preview {
         let mut preview = tenants_of(1);
         preview.opens = Some(vec![]);

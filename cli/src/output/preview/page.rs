@@ -27,7 +27,7 @@ pub struct Origin {
 }
 
 impl Origin {
-    /// Of a preview that is made now.
+    /// Makes the head of a preview that is made now.
     pub fn now(cluster: String, settings: String, old: Option<String>) -> Self {
         Self { cluster, settings, old, date: Timestamp::now().strftime("%Y-%m-%d %H:%M UTC").to_string() }
     }

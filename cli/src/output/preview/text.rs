@@ -54,7 +54,7 @@ impl Page {
         }
     }
 
-    /// A text with a word in a column of its own before it.
+    /// Prints a text with a word in a column of its own before it.
     fn beside(&mut self, word: &str, text: &str) {
         self.wrapped(&format!("  {word:<pad$}", pad = INDENT - 2), text, INDENT);
     }
@@ -221,7 +221,7 @@ fn table_row(row: &Row) -> Vec<String> {
     [format!("{}{note}", heading(row, &names))].into_iter().chain(cells).collect()
 }
 
-/// `tenant=blue: a, b and c`
+/// Returns `tenant=blue: a, b and c`.
 fn heading(row: &Row, namespaces: &str) -> String {
     if row.namespaces.len() == 1 || !row.tenants.is_empty() {
         return name(row);

@@ -24,7 +24,7 @@ pub fn fit_in_a_table(pools: &[Pool]) -> bool {
     (1..=POOLS).contains(&pools.len())
 }
 
-/// `3 nodes`; of a NodePool without any, what Karpenter would do.
+/// Returns `3 nodes`; of a NodePool without any, what Karpenter would do.
 pub fn nodes(pool: &Pool) -> String {
     match (&pool.node_pool, pool.nodes.len()) {
         (Some(_), 0) => "Karpenter would create a node".to_owned(),
@@ -121,7 +121,7 @@ pub struct Section<'p> {
 #[derive(Serialize)]
 pub struct Group<'p> {
     pub finding: &'p OutcomeEntry,
-    /// `refused`, `would be: refused`
+    /// Returns `refused`, `would be: refused`.
     pub title: String,
     /// What it was with the old settings.
     pub was: Option<String>,
@@ -231,12 +231,12 @@ fn sorted(mut sections: Vec<Section<'_>>) -> Vec<Section<'_>> {
     sections
 }
 
-/// `a, b, c and 9 more`
+/// Returns `a, b, c and 9 more`.
 pub fn cut(names: &[String]) -> String {
     shortened(names, NAMED).unwrap_or_else(|| listed(names))
 }
 
-/// `a new Pod that requests nothing; Deployments api, web; Pod one (of Rollout one)`
+/// Returns `a new Pod that requests nothing; Deployments api, web; Pod one (of Rollout one)`.
 fn names(items: &[&Item<'_>]) -> String {
     let mut by_kind: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for workload in items.iter().filter_map(|item| item.workload) {
@@ -250,7 +250,7 @@ fn names(items: &[&Item<'_>]) -> String {
     plain.into_iter().chain(kinds).collect::<Vec<_>>().join("; ")
 }
 
-/// The same, or of many `30 workloads: Deployment web, Deployment api, StatefulSet db and 27 more`.
+/// Returns the same, or of many `30 workloads: Deployment web, Deployment api, StatefulSet db and 27 more`.
 fn short_names(items: &[&Item<'_>]) -> String {
     let workloads: Vec<&Workload> = items.iter().filter_map(|item| item.workload).collect();
     let plain = items.len() - workloads.len();
@@ -272,7 +272,7 @@ fn short_names(items: &[&Item<'_>]) -> String {
     parts.join("; ")
 }
 
-/// `one (of Rollout one)`
+/// Returns `one (of Rollout one)`.
 fn owned_name(workload: &Workload) -> String {
     let owner = workload.owner.as_ref().map(|owner| format!(" (of {owner})")).unwrap_or_default();
     format!("{}{owner}", workload.name)

@@ -52,7 +52,7 @@ fn selects(selector: Option<&str>, labels: &str) -> Result<Vec<String>> {
     Ok(selector.requirements().iter().map(|requirement| is_met(requirement, labels)).collect())
 }
 
-/// As `labels.Requirement.Matches` of Kubernetes: `!=` and `notin` select what lacks the label, too.
+/// Returns an expression as `labels.Requirement.Matches` of Kubernetes: `!=` and `notin` select what lacks the label, too.
 fn is_met(requirement: &Requirement, labels: &str) -> String {
     let key = text(requirement.key());
     let values: Vec<String> = requirement.values().iter().map(|value| text(value)).collect();
