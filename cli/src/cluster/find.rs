@@ -22,7 +22,7 @@ use super::{
 };
 use crate::{
     input::{
-        json::{list_of, text},
+        json::{list_of, part, text},
         manifests::{Identity, Manifest, Manifests},
     },
     webhook::{
@@ -185,14 +185,14 @@ impl Search {
     fn add_workload(&mut self, manifest: &Arc<Manifest>, resource: Resource, namespace: &str) -> Result<()> {
         check_types(manifest)?;
         let (identity, object) = (manifest.identity.clone(), manifest.parse());
-        let metadata: ObjectMeta = serde_json::from_value(object["metadata"].clone())?;
+        let metadata: ObjectMeta = part(&object["metadata"], "metadata.")?;
         let owner = Owner::of(&metadata);
         let is_leaving = metadata.deletion_timestamp.is_some();
         let is_done = is_finished_job(resource, &object);
         let is_left_out = is_leaving || is_done || is_left_behind(resource, &object, owner.as_ref());
         self.family.add(identity.clone(), Member { resource, owner: owner.clone(), is_left_out });
         if resource == Resource::Deployment
-            && let Ok(selector) = serde_json::from_value::<LabelSelector>(object["spec"]["selector"].clone())
+            && let Ok(selector) = part::<LabelSelector>(&object["spec"]["selector"], "spec.selector.")
         {
             self.family.add_selector(namespace, &identity.name, selector);
         }
@@ -461,7 +461,7 @@ fn unjudged(manifest: &Manifest, owning: &BTreeSet<String>) -> Option<Unjudged> 
 /// Adds all PodSpecs in a value: what has `containers` with an `image`.
 fn add_pod_specs(value: &Value, specs: &mut Vec<core::PodSpec>) {
     if list_of(&value["containers"]).iter().any(|container| container["image"].is_string()) {
-        specs.push(serde_json::from_value(value.clone()).map(thinned).unwrap_or_default());
+        specs.push(part(value, "").map(thinned).unwrap_or_default());
         return;
     }
     match value {

@@ -11,7 +11,7 @@ use k8s_openapi::{
 use serde_json::Value;
 
 use super::{Finished, Owner};
-use crate::input::manifests::Manifest;
+use crate::input::{json::part, manifests::Manifest};
 
 /// The name of a Node.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -105,8 +105,7 @@ fn is_node_named_by_creator(metadata: &ObjectMeta) -> bool {
 
 /// Returns whether managed fields say that the creator of a Pod wrote `spec.nodeName`.
 pub fn names_its_node(pod: &Value) -> bool {
-    let metadata: Option<ObjectMeta> = serde_json::from_value(pod["metadata"].clone()).ok();
-    metadata.is_some_and(|metadata| is_node_named_by_creator(&metadata))
+    part(&pod["metadata"], "metadata.").is_ok_and(|metadata| is_node_named_by_creator(&metadata))
 }
 
 fn has_node_name(entry: &ManagedFieldsEntry) -> bool {

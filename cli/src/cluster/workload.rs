@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     input::{
-        json::{list_of, text},
+        json::{list_of, part, text},
         manifests::Manifest,
     },
     webhook::pods::template,
@@ -140,7 +140,7 @@ impl Workload {
 impl Template {
     /// Returns the template of a workload, whose types have been checked.
     pub(super) fn of(json: Arc<Manifest>, object: &Value) -> Option<Self> {
-        let PodTemplateSpec { metadata, spec } = serde_json::from_value(template(object)?.clone()).ok()?;
+        let PodTemplateSpec { metadata, spec } = part(template(object)?, "").ok()?;
         let metadata = metadata.unwrap_or_default();
         Some(Self {
             json,

@@ -5,7 +5,7 @@ use std::{error, fmt};
 use anyhow::Result;
 use node_placement_policy::json::error::{ReadError, found_and_known, unknown_field};
 use serde::{Deserialize, Deserializer, de::DeserializeOwned};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, value::to_raw_value};
 
 /// Returns a text; of anything else, the empty text.
 pub fn text(value: &Value) -> &str {
@@ -183,6 +183,15 @@ pub fn typed<T: DeserializeOwned>(value: &Value, at: &str) -> Result<(T, Vec<Str
     let mut add = |path: serde_ignored::Path<'_>| unknown.push(format!("{at}{}", without_options(&path.to_string())));
     let read = deserialize(serde_ignored::Deserializer::new(value, &mut add), at)?;
     Ok((read, unknown))
+}
+
+/// Reads a part of an object, whose path begins with `at`. It is read from text, as whole objects are: a reader of Pods for
+/// each format would be a large part of the program.
+///
+/// # Errors
+/// The first field of a wrong type: its path, what was expected, and what was found.
+pub fn part<T: DeserializeOwned>(value: &Value, at: &str) -> Result<T> {
+    deserialize(&*to_raw_value(value)?, at)
 }
 
 /// Returns a value of a type, whose path begins with `at`.

@@ -73,7 +73,7 @@ impl InProcess {
         Ok(Self { name, placement, has_node_metadata, namespaces, policy: policy.unwrap_or_default() })
     }
 
-    /// Returns the name of an object that stands in for the policy, such as `node-placement-twin`.
+    /// Returns the name of an object that replaces the policy, such as `node-placement-twin`.
     ///
     /// # Errors
     /// The name is too long.

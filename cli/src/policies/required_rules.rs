@@ -8,13 +8,15 @@ use serde_json::Value;
 
 use crate::{
     SettingsFile,
-    input::settings::{is_set, is_set_to, read, read_namespaces},
+    input::{
+        settings::{is_set, is_set_to, read, read_namespaces},
+        yaml,
+    },
     webhook::{policy_spec::ContextAwareResource, resource::group_of},
 };
 
 /// The features, in the order of the table. That it can be read is a test, which compares it with the documentation's.
-pub static FEATURES: LazyLock<Vec<Feature>> =
-    LazyLock::new(|| yaml_serde::from_str(include_str!("required_rules.yml")).unwrap_or_default());
+pub static FEATURES: LazyLock<Vec<Feature>> = LazyLock::new(|| yaml::built_in(include_str!("required_rules.yml")));
 
 /// A row of the table, which says what its fields mean.
 ///

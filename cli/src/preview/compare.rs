@@ -147,7 +147,7 @@ struct Lost {
     nodes: Vec<String>,
     /// The positions of the pools of these nodes.
     of: BTreeSet<usize>,
-    /// The positions of the pools of which Karpenter no longer creates nodes for a DaemonSet.
+    /// The positions of the pools for which Karpenter no longer creates nodes that run the DaemonSet.
     pools: Vec<usize>,
     why: Why,
 }

@@ -22,7 +22,7 @@ pub struct Finding {
     pub forecast: Forecast,
     /// The nodes that it is about.
     pub nodes: Vec<String>,
-    /// The positions of the pools of which Karpenter no longer creates nodes for a DaemonSet.
+    /// The positions of the pools for which Karpenter no longer creates nodes that run the DaemonSet.
     pub lost_pools: Vec<usize>,
     /// How many of its Pods run on these nodes; where it is about none, how many run.
     pub pods: usize,
@@ -65,7 +65,7 @@ pub struct Findings {
 }
 
 impl Findings {
-    /// Sorts findings: what holds up a verdict comes first. None, if there are no findings.
+    /// Sorts findings: those that make a verdict *Not yet* come first. Returns `None` if there are no findings.
     pub fn new(mut all: Vec<Finding>, accepted: &[Outcome]) -> Option<Self> {
         all.sort_by_key(|Finding { forecast, .. }| {
             (!forecast.holds_up(accepted), !forecast.outcome.is_trouble(), *forecast)

@@ -15,6 +15,7 @@ use serde_json::json;
 use super::rulebook::Rulebook;
 use crate::{
     cluster::{Cluster, Pod, Workload},
+    input::json::part,
     lists::listed,
     verdict::Others,
     webhook::controllers::Controller,
@@ -91,7 +92,7 @@ fn found(workload: &Workload, now: &Added, old: &Added, cluster: &Cluster) -> Ot
     let mut known: Vec<Toleration> =
         [&template.tolerations, &class.tolerations].into_iter().flatten().flatten().cloned().collect();
     for own in controller.iter().flat_map(|it| it.tolerations.iter().chain(&it.tolerations_on_host_network)) {
-        known.extend(serde_json::from_value(own.clone()).ok());
+        known.extend(part(own, "").ok());
     }
     for toleration in newest.spec.tolerations.iter().flatten() {
         if !known.contains(toleration) && !is_explained(toleration, &newest.spec, now, old) {
@@ -116,7 +117,7 @@ fn is_explained(toleration: &Toleration, spec: &PodSpec, now: &Added, old: &Adde
 
 /// Returns whether managed fields say that somebody wrote tolerations after the creation of a Pod.
 fn was_written_later(pod: &Pod) -> bool {
-    let metadata: ObjectMeta = serde_json::from_value(pod.json.parse()["metadata"].clone()).unwrap_or_default();
+    let metadata: ObjectMeta = part(&pod.json.parse()["metadata"], "metadata.").unwrap_or_default();
     let created = metadata.creation_timestamp.as_ref();
     let mut entries = metadata.managed_fields.iter().flatten();
     entries.any(|entry| {
@@ -135,7 +136,7 @@ fn in_words(others: &Others, now: &Added) -> Option<String> {
         false => "",
     };
     let pairs = others.node_selector.iter().map(|(key, value)| format!("the node selector {key}={value}"));
-    let tolerations = others.tolerations.iter().filter_map(|it| serde_json::from_value(it.clone()).ok());
+    let tolerations = others.tolerations.iter().filter_map(|it| part(it, "").ok());
     let tolerations = tolerations.map(|it: Toleration| format!("the toleration {}", tolerations::Toleration::from(it)));
     let all: Vec<String> = pairs.chain(tolerations).collect();
     (!all.is_empty()).then(|| format!("something else adds {} to its Pods{earlier}", listed(&all)))

@@ -87,7 +87,7 @@ impl Outcome {
         }
     }
 
-    /// Returns whether it holds up a verdict: it is trouble, and not `accepted`.
+    /// Returns whether a verdict is not *Ready* because of it: it is trouble, and not `accepted`.
     pub fn holds_up(self, accepted: &[Self]) -> bool {
         self.is_trouble() && !(self.accepted().is_some() && accepted.contains(&self))
     }
@@ -136,7 +136,7 @@ impl Forecast {
         self.outcome.is_trouble() && !self.would_be
     }
 
-    /// Returns whether it happens, and holds up a verdict.
+    /// Returns whether it happens, and a verdict is not *Ready* because of it.
     pub fn holds_up(self, accepted: &[Outcome]) -> bool {
         !self.would_be && self.outcome.holds_up(accepted)
     }

@@ -9,7 +9,7 @@ use std::{
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, value::RawValue};
 
 use super::expect::{Expect, parts};
 use crate::{
@@ -251,16 +251,32 @@ impl Suite {
             .map_err(|error| mistake(error.path().to_string(), expectation(error.inner())))?;
         ensure!(!suite.tests.is_empty(), mistake("tests".to_owned(), "expected at least one test"));
         ensure_unique("tests", suite.tests.iter().map(|test| &test.name))?;
-        // Other than JSON's, its mappings keep their order.
-        let ordered: yaml_serde::Value = yaml_serde::from_str(text)?;
-        for (position, test) in suite.tests.iter_mut().enumerate() {
-            test.settings_as_written = yaml_serde::to_string(&ordered["tests"][position]["settings"])?;
+        for (position, (test, written)) in suite.tests.iter_mut().zip(Written::read(text)?.tests).enumerate() {
+            test.settings_as_written = yaml::write(&written.settings)?;
             test.read(&format!("tests[{position}]"), &document.value["tests"][position], files)?;
             for (number, case) in test.cases.iter_mut().enumerate() {
                 case.position = document.position(&format!("tests[{position}].cases[{number}]"));
             }
         }
         Ok(suite)
+    }
+}
+
+/// The settings of tests as text, whose members keep their order.
+#[derive(Deserialize)]
+struct Written {
+    tests: Vec<WrittenTest>,
+}
+
+#[derive(Deserialize)]
+struct WrittenTest {
+    settings: Box<RawValue>,
+}
+
+impl Written {
+    fn read(text: &str) -> Result<Self> {
+        let document = yaml::json_documents(text).next().context("expected a document")??;
+        Ok(serde_json::from_str(document.json.get())?)
     }
 }
 

@@ -18,7 +18,7 @@ pub use self::scheduler::{Fits, Scheduler};
 use crate::{
     cluster::{Gap, Kind},
     input::{
-        json::{list_of, remove, text, typed},
+        json::{list_of, part, remove, text},
         manifests::Manifests,
     },
     places::pod::{self as needs, PodNeeds},
@@ -255,7 +255,7 @@ pub fn needs_of(specs: &[Value], cluster: &Manifests) -> Result<PodNeeds> {
     };
     let read = |spec: &Value| match spec {
         Value::Null => Ok(PodSpec::default()),
-        spec => typed::<PodSpec>(spec, "spec.").map(|(read, _)| read),
+        spec => part(spec, "spec."),
     };
     let (pod, template, class) = (read(own)?, template.map(read).transpose()?, runtime_class(own, cluster)?);
     Ok(PodNeeds::new(&needs::PodSpecs { pod: &pod, template: template.as_ref(), class: class.as_ref() }))

@@ -42,6 +42,8 @@ pub struct Scheduler<'c> {
     fits: RefCell<HashMap<*const PodNeeds, (Rc<PodNeeds>, Fits)>>,
     /// By scenario, namespace and node; of a node that Karpenter would create, the whole object.
     bindings: RefCell<HashMap<(ScenarioId, String, String), Admission>>,
+    /// What namespaces require of labels of nodes, by scenario and namespace.
+    required: RefCell<HashMap<(ScenarioId, String), Rc<[Requirement]>>>,
 }
 
 impl<'c> Scheduler<'c> {
@@ -63,7 +65,8 @@ impl<'c> Scheduler<'c> {
             traits.each_node |= *is_of_each_node || *reads_target;
         }
         let map = NodeMap::new(Machines::read(cluster)?, traits, pods)?;
-        Ok(Self { cluster, pod: ANY_POD, map, fits: RefCell::default(), bindings: RefCell::default() })
+        let (fits, bindings, required) = (RefCell::default(), RefCell::default(), RefCell::default());
+        Ok(Self { cluster, pod: ANY_POD, map, fits, bindings, required })
     }
 
     /// Returns the same with the name of a Pod, the only one that it is asked about.
@@ -182,8 +185,12 @@ impl Binder<'_> {
         Ok(None)
     }
 
-    /// Returns what the namespace requires of labels of nodes.
-    fn required(&self) -> Result<Vec<Requirement>> {
+    /// Returns what the namespace requires of labels of nodes. The answer is kept.
+    fn required(&self) -> Result<Rc<[Requirement]>> {
+        let key = (self.scenario.id(), self.namespace.to_owned());
+        if let Some(known) = self.scheduler.required.borrow().get(&key) {
+            return Ok(known.clone());
+        }
         let files = self.scenario.deployment().map(|deployment| deployment.files).unwrap_or_default();
         let namespace = self.scheduler.cluster.namespace(self.namespace);
         let mut required = vec![];
@@ -192,6 +199,8 @@ impl Binder<'_> {
             let selectors = demands.filter(|demand| demand.kind == DemandKind::Required).filter_map(|it| it.selector);
             required.extend(selectors.flat_map(|selector: Selector| selector.requirements().to_vec()));
         }
+        let required: Rc<[Requirement]> = required.into();
+        self.scheduler.required.borrow_mut().insert(key, required.clone());
         Ok(required)
     }
 

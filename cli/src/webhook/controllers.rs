@@ -8,6 +8,7 @@ use serde_json::Value;
 use crate::input::{
     json::text,
     manifests::{Identity, Manifests},
+    yaml,
 };
 
 /// The controller of a kind of workload; `controllers.yml` says what the fields mean.
@@ -30,7 +31,7 @@ struct PodOwner {
 
 /// By the kind of workload. That they can be read is a test.
 static CONTROLLERS: LazyLock<BTreeMap<String, Controller>> =
-    LazyLock::new(|| yaml_serde::from_str(include_str!("controllers.yml")).unwrap_or_default());
+    LazyLock::new(|| yaml::built_in(include_str!("controllers.yml")));
 
 impl Controller {
     /// Returns the controller of workloads of this kind, if it is one of Kubernetes' own.

@@ -13,11 +13,11 @@ use super::resource::{NAMESPACE_NAME, pod_spec_pointer, resource_of};
 use crate::input::{
     json::{list_of, members, remove, set, text},
     manifests::{Identity, Manifest, Manifests},
+    yaml,
 };
 
 /// By kind. That it can be read is a test.
-static DEFAULTS: LazyLock<Value> =
-    LazyLock::new(|| yaml_serde::from_str(include_str!("defaults.yml")).unwrap_or_default());
+static DEFAULTS: LazyLock<Value> = LazyLock::new(|| yaml::built_in(include_str!("defaults.yml")));
 
 /// Fills in the fields that an object lacks, and its Pod template.
 pub fn add_defaults(object: &mut Value) {

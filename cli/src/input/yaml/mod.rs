@@ -6,6 +6,7 @@ mod writer;
 
 use std::{collections::BTreeMap, error, fmt, sync::Arc};
 
+use serde::de::DeserializeOwned;
 use serde_json::{Value, value::RawValue};
 
 use self::reader::Reader;
@@ -125,6 +126,12 @@ pub fn read(text: &str) -> File {
 pub fn json_documents(text: &str) -> impl Iterator<Item = Result<JsonDocument, SyntaxError>> {
     let documents = Documents::new(text, false);
     documents.map(|document| document.map(|(json, marks)| JsonDocument { json, repeated: marks.repeated }))
+}
+
+/// Reads a table that is built in. That each can be read is a test: one that can't be is empty.
+pub fn built_in<T: DeserializeOwned + Default>(text: &str) -> T {
+    let document = json_documents(text).next().and_then(Result::ok);
+    document.and_then(|document| serde_json::from_str(document.json.get()).ok()).unwrap_or_default()
 }
 
 impl Document {

@@ -14,9 +14,9 @@ use crate::{
 pub const ROWS: usize = 6;
 /// A table of more pools is hard to read: then the rows are a list.
 const POOLS: usize = 8;
-/// What has the same problem in more namespaces than these is told once.
+/// A problem that is the same in more namespaces than this is listed once.
 const SHARED: usize = 3;
-/// At most this many names stand in a text that is not to be long.
+/// The largest number of names in a short text.
 pub const NAMED: usize = 3;
 
 /// Returns whether a table of these pools can be read.
@@ -182,7 +182,7 @@ pub fn sections(preview: &Preview) -> Vec<Section<'_>> {
     sorted(by_namespace(&items.iter().collect::<Vec<_>>(), true))
 }
 
-/// Returns the same, but what has the same problem in many namespaces is told once, with some of the names.
+/// Returns the same, but lists a problem of many namespaces once, with some of the names.
 pub fn short_sections(preview: &Preview) -> Vec<Section<'_>> {
     let items = items(preview);
     let mut problems: BTreeMap<_, Vec<&Item<'_>>> = BTreeMap::new();
