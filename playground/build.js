@@ -9,7 +9,7 @@ import { build } from "esbuild";
 import { readExamples } from "./read-examples.js";
 
 const REPOSITORY = "https://github.com/node-placement/node-placement-policy";
-const LARGEST = 2.625 * 1024 * 1024;
+const LARGEST = 2.5 * 1024 * 1024;
 
 const folder = import.meta.dirname;
 const root = dirname(folder);
