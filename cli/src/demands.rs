@@ -24,9 +24,8 @@ use crate::{
     input::{
         json::{members, text},
         settings::entries_at,
-        settings_file::SettingsFile,
     },
-    webhook::{delivery::delivery, pods::plain_pod_request},
+    webhook::{delivery::delivery, pods::plain_pod_request, settings_file::SettingsFile},
 };
 
 /// What one policy holds a namespace to.

@@ -15,12 +15,13 @@ use crate::{
         fit::{Fit, PoolFit},
         rules::Rules,
     },
-    input::{json::text, settings_file::label_keys_of_files},
+    input::json::text,
     verdict::{PodSpecs, Scheduler, Subject, World},
     webhook::{
         deployment::{Admission, Deployment, Review, Scenario, Target},
         pods::{ANY_POD, bound_pod, environment},
         request::Request,
+        settings_file::label_keys_of_files,
     },
 };
 

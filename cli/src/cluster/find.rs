@@ -1,7 +1,7 @@
 //! Finds workloads and Pods: which objects are judged by themselves, and which Pods each workload has.
 
 use std::{
-    collections::{BTreeSet, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap},
     sync::Arc,
 };
 
@@ -17,19 +17,13 @@ use serde_json::{Value, json};
 use super::{
     Cluster, Finished, Gap, Kind, LocatedGap, Namespace, Owner, Pod, Problem, Revision, Unjudged, Workload,
     family::{Family, Member},
+    is_terminating,
+    manifests::{Identity, Manifest, Manifests},
     pod::thinned,
+    pod_template::{is_mirror, makes_other_pods},
     workload::older_template,
 };
-use crate::{
-    input::{
-        json::{list_of, part, text},
-        manifests::{Identity, Manifest, Manifests},
-    },
-    webhook::{
-        pods::{is_mirror, makes_other_pods},
-        request::is_terminating,
-    },
-};
+use crate::input::json::{list_of, part, text};
 
 /// API groups whose unknown kinds are reported. `app` and `core` are common misspellings.
 const API_GROUPS: [&str; 8] = ["", "app", "apps", "batch", "extensions", "core", "node.k8s.io", "karpenter.sh"];
@@ -49,7 +43,7 @@ pub fn makes_no_pods(kind: &str) -> bool {
 struct Found {
     identity: Identity,
     owner: Option<Owner>,
-    labels: Value,
+    labels: BTreeMap<String, String>,
     what: What,
 }
 
@@ -135,7 +129,7 @@ impl Search {
         let pod: core::Pod = manifest.typed()?;
         let identity = manifest.identity.clone();
         let owner = Owner::of(&pod.metadata);
-        let labels = json!(pod.metadata.labels);
+        let labels = pod.metadata.labels.clone().unwrap_or_default();
         let is_leaving = pod.metadata.deletion_timestamp.is_some();
         let phase = pod.status.as_ref().and_then(|status| status.phase.as_deref());
         let is_finished = matches!(phase, Some("Succeeded" | "Failed"));
@@ -203,7 +197,7 @@ impl Search {
             Some(workload) => What::Workload(Box::new(workload)),
             None => What::Gone,
         };
-        let found = Found { identity, owner, labels: json!({}), what };
+        let found = Found { identity, owner, labels: BTreeMap::new(), what };
         self.keep(found, may_come_again, !is_left_out, namespace);
         Ok(())
     }

@@ -4,11 +4,8 @@ use std::fmt;
 
 use node_placement_policy::resource::Resource;
 
-use super::{Kind, Owner};
-use crate::{
-    input::{kubectl::WRITE_CLUSTER, manifests::Identity},
-    lists::{listed, shortened},
-};
+use super::{Kind, Owner, kubectl::WRITE_CLUSTER, manifests::Identity};
+use crate::lists::{listed, shortened};
 
 /// Something that a verdict depends on and that is not known here: a gap in the input, never a rejection.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

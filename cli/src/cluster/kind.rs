@@ -136,6 +136,11 @@ impl Kind {
     }
 }
 
+/// Returns the resource of an object of a cluster; none, if the policy has no rules for it.
+pub fn resource_of(api_version: &str, kind: &str) -> Option<Resource> {
+    Resource::all().find(|resource| (resource.api_version(), resource.kind()) == (api_version, kind))
+}
+
 impl Ord for Kind {
     fn cmp(&self, other: &Self) -> Ordering {
         (self.group(), self.name()).cmp(&(other.group(), other.name()))

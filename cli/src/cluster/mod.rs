@@ -2,20 +2,28 @@
 //!
 //! | module | has |
 //! |---|---|
-//! | [`kind`] | the kinds of objects that a verdict depends on |
-//! | [`pod`], [`workload`] | Pods; what creates them, with its revisions |
-//! | [`owner`], `family` | who owns what: an object is a part of its owner, or is judged by itself |
-//! | `find` | how workloads get their Pods |
+//! | [`manifests`] | reads objects from files, and keeps each as JSON for requests and look-ups |
+//! | [`kubectl`], [`apply`] | lists the objects of a live cluster; adds those that are only planned |
+//! | `find`, `family` | types workloads and Pods: an object is judged by itself, or as a part of its owner |
+//! | [`pod`], [`workload`], [`owner`], [`node_pool`] | what is kept of them, and of Karpenter's NodePools |
 //! | [`gap`] | what is not known |
-//! | [`node_pool`] | Karpenter's NodePools |
+//! | [`kind`] | the kinds of objects that a verdict depends on |
+//! | [`pod_template`], [`selectors`] | Pod templates in objects of any kind; LabelSelectors |
+//! | [`controllers`] | Kubernetes' controllers: what each writes into its Pods, and which objects own which |
 
+pub mod apply;
+pub mod controllers;
 mod family;
 mod find;
 pub mod gap;
 pub mod kind;
+pub mod kubectl;
+pub mod manifests;
 pub mod node_pool;
 pub mod owner;
 pub mod pod;
+pub mod pod_template;
+pub mod selectors;
 pub mod workload;
 
 use std::collections::{BTreeMap, HashMap};
@@ -26,7 +34,9 @@ use k8s_openapi::api::{
     node::v1::RuntimeClass,
     policy::v1::PodDisruptionBudget,
 };
+use serde_json::Value;
 
+use self::manifests::Manifests;
 pub use self::{
     find::makes_no_pods,
     gap::{Gap, LocatedGap, OlderTemplate, Problem, Unjudged},
@@ -35,10 +45,6 @@ pub use self::{
     owner::{Finished, Owner},
     pod::{NodeId, Pod, PoolId},
     workload::{BoundVolume, Restart, Revision, Template, Workload},
-};
-use crate::{
-    SettingsFile,
-    input::{manifests::Manifests, settings_file::is_of_this_policy},
 };
 
 /// A cluster: what it contains, and what of it is not known.
@@ -62,8 +68,6 @@ pub struct Cluster {
     pub pods: Vec<Pod>,
     /// The PodDisruptionBudgets.
     pub budgets: Vec<PodDisruptionBudget>,
-    /// The policies of this module that are deployed.
-    pub deployed: Vec<SettingsFile>,
     /// What is known to be lacking, whatever the settings are.
     pub gaps: Vec<LocatedGap>,
     /// Objects of custom kinds that create Pods in a way that is not known, and have none.
@@ -97,7 +101,6 @@ impl Cluster {
             Some((claim.metadata.namespace.clone()?, claim.metadata.name.clone()?))
         })?;
         cluster.budgets = objects.all().collect::<Result<_>>()?;
-        cluster.deployed = deployed_policies(&objects)?;
         cluster.objects = objects;
         Ok(cluster)
     }
@@ -137,12 +140,9 @@ fn named<T, K: Ord>(
     Ok(named)
 }
 
-/// Returns the policies of this module that are deployed: ClusterAdmissionPolicies with its settings.
+/// Returns whether a Namespace is being deleted: an API server creates nothing in it.
 ///
-/// # Errors
-/// A field of one has a wrong type.
-pub fn deployed_policies(objects: &Manifests) -> Result<Vec<SettingsFile>> {
-    let kind = Kind::ClusterAdmissionPolicy;
-    let policies = objects.of_kind(kind.api_version(), kind.name()).map(|policy| policy.parse());
-    policies.filter(|policy| is_of_this_policy(&policy["spec"]["settings"])).map(SettingsFile::read).collect()
+/// Upstream: the admission plugin `NamespaceLifecycle`.
+pub fn is_terminating(namespace: &Value) -> bool {
+    namespace["metadata"]["deletionTimestamp"].is_string() || namespace["status"]["phase"] == "Terminating"
 }

@@ -4,8 +4,7 @@ use std::fmt;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 
-use super::Kind;
-use crate::input::manifests::Identity;
+use super::{Kind, manifests::Identity};
 
 /// The controlling owner of an object, as its reference names it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

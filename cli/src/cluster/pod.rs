@@ -10,8 +10,8 @@ use k8s_openapi::{
 
 use serde_json::Value;
 
-use super::{Finished, Owner};
-use crate::input::{json::part, manifests::Manifest};
+use super::{Finished, Owner, manifests::Manifest};
+use crate::input::json::part;
 
 /// The name of a Node.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -9,15 +9,11 @@ use serde_json::Value;
 use super::{
     Finished, Owner, Pod,
     gap::{Gap, OlderTemplate},
+    manifests::Manifest,
     pod::thinned,
+    pod_template::template,
 };
-use crate::{
-    input::{
-        json::{list_of, part, text},
-        manifests::Manifest,
-    },
-    webhook::pods::template,
-};
+use crate::input::json::{list_of, part, text};
 
 /// An object whose controller creates Pods, which is judged as its Pods would be created now.
 #[derive(Clone, Debug)]

@@ -15,11 +15,8 @@ use super::host::{Engine, Host, Native, Record};
 #[cfg(feature = "module")]
 use super::interpreter::Interpreted;
 use crate::{
-    input::{
-        json::{WrongType, all_wrong},
-        manifests::{Identity, Manifests},
-    },
-    webhook::request::admission_request,
+    cluster::manifests::{Identity, Manifests},
+    input::json::{WrongType, all_wrong},
 };
 
 /// A policy, whatever runs it.
@@ -164,6 +161,11 @@ impl Evaluation {
         record.lookups.extend(next.record.lookups);
         record.logs.extend(next.record.logs);
     }
+}
+
+/// Returns the request within an AdmissionReview; anything else is taken for the request itself.
+pub fn admission_request(document: &Value) -> &Value {
+    if document["kind"] == "AdmissionReview" { &document["request"] } else { document }
 }
 
 /// Returns what the host hands to `validate`.

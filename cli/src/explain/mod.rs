@@ -22,22 +22,21 @@ use self::{
     subject::{ExplainedSubject, SubjectName, find},
 };
 use crate::{
-    cluster::{Cluster, Gap, Kind, Workload},
+    cluster::{
+        Cluster, Gap, Kind, Workload,
+        controllers::controller_of,
+        is_terminating,
+        manifests::{Identity, Manifests},
+        pod_template::{check_types, template},
+    },
     demands::Demand,
     engine::policy::Policy,
-    input::{
-        json::{remove, text, title},
-        kubectl::Listed,
-        manifests::{Identity, Manifests},
-        settings_file::{SettingsFile, label_keys_of_files},
-    },
+    input::json::{remove, text, title},
     places::pod::PodNeeds,
     verdict::{Created, PodSpecs, Scheduler, Subject, World},
     webhook::{
-        controllers::controller_of,
         deployment::{Deployment, Of, Scenario},
-        pods as template,
-        request::is_terminating,
+        settings_file::{SettingsFile, label_keys_of_files},
     },
 };
 
@@ -78,27 +77,26 @@ pub struct Explanation {
 pub fn explain(
     policy: &Policy,
     files: &[SettingsFile],
-    listed: &Listed,
+    cluster: &Manifests,
     namespace: &str,
     subject: Option<&SubjectName>,
 ) -> Result<Explanation> {
-    let cluster = &listed.manifests;
-    let namespace_object = find(Resource::Namespace, None, namespace, listed)?;
-    let object = subject.map(|subject| find(subject.resource, Some(namespace), &subject.name, listed)).transpose()?;
-    let pod = object.map(|object| template::template(object).unwrap_or(object));
+    let namespace_object = find(Resource::Namespace, None, namespace, cluster)?;
+    let object = subject.map(|subject| find(subject.resource, Some(namespace), &subject.name, cluster)).transpose()?;
+    let pod = object.map(|object| template(object).unwrap_or(object));
     let (rules, demands) = Rules::read(files, namespace, namespace_object, pod)?;
-    let unreadable = listed.unreadable.iter();
+    let unlisted = cluster.unlisted.iter();
     let mut explanation = Explanation {
         namespace: namespace.to_owned(),
         rules,
         subject: ExplainedSubject::new(subject, object, cluster),
-        unknown: unreadable.map(|it| format!("{} could not be listed: {}", it.resource, it.reason)).collect(),
+        unknown: unlisted.map(|it| format!("{} could not be listed: {}", it.resource, it.reason)).collect(),
         ..Explanation::default()
     };
     explanation.unknown.extend(unread_node_pools(cluster));
     let controller = object.and_then(|object| controller_of(object, cluster));
     for object in object.into_iter().chain(controller) {
-        template::check_types(object).with_context(|| title(object))?;
+        check_types(object).with_context(|| title(object))?;
     }
     let deployment = Deployment::new(policy, files);
     let world = World::new(cluster);

@@ -7,11 +7,9 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelecto
 use node_placement_policy::selector::{parse, syntax::is_subdomain};
 
 use crate::{
+    cluster::selectors::expression,
     lists::distinct,
-    webhook::{
-        policy_spec::{PolicySpec, expression},
-        resource::NAMESPACE_NAME,
-    },
+    webhook::{policy_spec::PolicySpec, resource::NAMESPACE_NAME},
 };
 
 /// What a policy is called if nobody says it.

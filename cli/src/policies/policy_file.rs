@@ -18,12 +18,11 @@ use crate::{
         documents::yaml_documents,
         json::{members, remove},
         settings::{NODE_METADATA, PLACEMENT, is_set, read},
-        settings_file::SettingsFile,
         yaml,
     },
     lists::distinct,
     template::render,
-    webhook::{conditions::Condition, resource::group_of},
+    webhook::{conditions::Condition, resource::group_of, settings_file::SettingsFile},
     wrap,
 };
 

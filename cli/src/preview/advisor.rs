@@ -19,14 +19,11 @@ use super::{
     unschedulable::Unschedulable,
 };
 use crate::{
+    cluster::{manifests::Manifest, pod_template::template},
     demands::Demand,
-    input::{
-        manifests::Manifest,
-        settings::{covers, entries, entry_name},
-        settings_file::SettingsFile,
-    },
+    input::settings::{covers, entries, entry_name},
     lists::listed,
-    webhook::{defaults::runtime_class, deployment::Refusal, pods as template},
+    webhook::{defaults::runtime_class, deployment::Refusal, settings_file::SettingsFile},
 };
 
 /// Words what to do, with the settings and the namespaces of a round.
@@ -97,7 +94,7 @@ impl<'p> Advisor<'p> {
     /// before.
     fn is_of_class(&self, subject: &Subject<'_>, asked: Option<&String>) -> bool {
         let Some(object) = subject.manifest().map(Manifest::parse) else { return false };
-        let spec = &template::template(&object).unwrap_or(&object)["spec"];
+        let spec = &template(&object).unwrap_or(&object)["spec"];
         let class = runtime_class(spec, self.round.cluster).ok().flatten();
         let labels = class.and_then(|class| class.scheduling?.node_selector).unwrap_or_default();
         // A Pod of the cluster is merged.

@@ -23,14 +23,11 @@ use super::{
     rulebook::Rulebook,
 };
 use crate::{
+    cluster::manifests::Manifests,
     demands::{DemandKind, Demands, labels_and_annotations},
-    input::{
-        manifests::Manifests,
-        settings::{accepts_absence, entry_name, namespace_selector},
-        settings_file::SettingsFile,
-    },
+    input::settings::{accepts_absence, entry_name, namespace_selector},
     places::node_map::NodeMap,
-    webhook::{delivery::delivery, pods::plain_pod_request},
+    webhook::{delivery::delivery, pods::plain_pod_request, settings_file::SettingsFile},
 };
 
 /// A namespace that may use more nodes than with the old settings.

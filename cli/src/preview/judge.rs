@@ -14,14 +14,10 @@ use super::{
     subject::{Subject, What},
 };
 use crate::{
-    cluster::{Cluster, Gap, Kind},
-    input::manifests::Manifest,
+    cluster::{Cluster, Gap, Kind, controllers::controller_of, manifests::Manifest},
     places::pod::PodNeeds,
     verdict::{self, Draft, Others, Scheduler, Verdict, World},
-    webhook::{
-        controllers::controller_of,
-        deployment::{Admission, Scenario},
-    },
+    webhook::deployment::{Admission, Scenario},
 };
 
 /// A subject as it is created with some settings.

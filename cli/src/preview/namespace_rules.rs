@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::{
     demands::{Demand, DemandKind, Demands, WhyNot, asked_about},
-    input::settings_file::SettingsFile,
+    webhook::settings_file::SettingsFile,
 };
 
 /// What holds in a namespace.

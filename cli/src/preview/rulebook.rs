@@ -13,13 +13,10 @@ use node_placement_policy::{
 
 use super::namespace_rules::NamespaceRules;
 use crate::{
+    cluster::manifests::Manifests,
     engine::policy::Policy,
-    input::{
-        manifests::Manifests,
-        settings::{entries_at, is_for_the_rest},
-        settings_file::SettingsFile,
-    },
-    webhook::deployment::Deployment,
+    input::settings::{entries_at, is_for_the_rest},
+    webhook::{deployment::Deployment, settings_file::SettingsFile},
 };
 
 /// A deployment of the policy, and what holds in each namespace by it.

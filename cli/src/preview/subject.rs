@@ -8,8 +8,10 @@ use std::{
 
 use super::ties::Ties;
 use crate::{
-    cluster::{Cluster, Finished, Gap, LocatedGap, Owner, Pod, Problem, Template, Unjudged, Workload},
-    input::manifests::{Identity, Manifest},
+    cluster::{
+        Cluster, Finished, Gap, LocatedGap, Owner, Pod, Problem, Template, Unjudged, Workload,
+        manifests::{Identity, Manifest},
+    },
     places::volumes::Volumes,
 };
 

@@ -18,11 +18,12 @@ use super::{
 };
 use crate::{
     demands::Demand,
-    input::{settings::entry_name, settings_file},
+    input::settings::entry_name,
     places::{
         node_map::{NodeMap, Pool},
         pod::PodNeeds,
     },
+    webhook::settings_file,
 };
 
 /// Namespaces for which the same holds, and where their Pods run. Rows are in the order of their fields.

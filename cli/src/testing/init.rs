@@ -10,14 +10,17 @@ use serde_json::{Value, json};
 use super::CaseAnswer;
 use crate::{
     Manifests,
-    cluster::Cluster,
+    cluster::{
+        Cluster,
+        pod_template::{template, template_path},
+    },
     engine::additions::additions,
     input::{
         json::{list_of, remove_nulls, title},
         yaml,
     },
     trial::Trial,
-    webhook::{pods::template, request::manifest_request, resource::template_path},
+    webhook::request::manifest_request,
 };
 
 /// A test as it is written: its fields stand in this order.

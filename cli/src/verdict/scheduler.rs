@@ -12,8 +12,8 @@ use serde_json::{Value, json};
 
 use super::{Draft, Verdict};
 use crate::{
+    cluster::manifests::Manifests,
     demands::{DemandKind, Demands, asked_about},
-    input::manifests::Manifests,
     places::{
         fit::{Fit, Unevaluated},
         node_map::{Machines, NodeMap, NodeTraits, Place, Pool},

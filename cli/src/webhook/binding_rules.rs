@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use node_placement_policy::settings::OnBindings;
 
 use super::conditions::Condition;
-use crate::input::settings_file::SettingsFile;
+use crate::webhook::settings_file::SettingsFile;
 
 /// What decides whether a Binding is refused.
 #[derive(Clone, Debug, Default)]

@@ -7,16 +7,16 @@ use serde_json::Value;
 
 use super::{
     binding_rules::BindingRules,
-    defaults::complete,
     delivery::{Delivery, KeptAway, covers_namespace, delivery},
     pods::{ANY_POD, binding_request},
     policy_spec::PolicySpec,
     request::Request,
 };
 use crate::{
-    cluster::{Gap, Kind},
+    cluster::{Gap, Kind, manifests::Manifests},
     engine::policy::{Answer, Evaluation, Policy},
-    input::{json::text, manifests::Manifests, settings::ManagedKeys, settings_file::SettingsFile},
+    input::{json::text, settings::ManagedKeys},
+    webhook::settings_file::SettingsFile,
 };
 
 /// What a policy-server says where a policy would change what it must not.
@@ -178,9 +178,7 @@ impl<'d> Scenario<'d> {
     /// # Errors
     /// A policy failed to answer.
     pub fn review(&self, mut request: Request, cluster: &Manifests) -> Result<Review> {
-        if !request.is_complete {
-            complete(&mut request.json, cluster);
-        }
+        request.complete(cluster);
         let namespace = request.namespace().and_then(|name| cluster.namespace(name));
         let (mut answers, mut gap, mut kept_away, mut is_changed) = (vec![], None, None, false);
         let request_sent = request.json.clone();

@@ -1,24 +1,23 @@
 //! The requests for Pods: as a controller creates one from the template of a workload; a Pod that requests nothing; one
 //! that is created anew; its Binding, and the Pod as it is stored then.
 
-use anyhow::Result;
-use k8s_openapi::api::core::v1::PodTemplateSpec;
-use node_placement_policy::{request::MIRROR, resource::Resource, settings::key::TargetKind};
+use node_placement_policy::{resource::Resource, settings::key::TargetKind};
 use serde_json::{Map, Value, json};
 
 use super::{
-    controllers::{Controller, controller_reference, is_by_controller},
     defaults::{add_tolerations, add_tolerations_of_unready_nodes, containers, push},
     request::{MADE_UP_UID, Request, Requester, without_server_fields},
-    resource::{REQUIRED_AFFINITY, resource_of, template_path},
+    resource::REQUIRED_AFFINITY,
 };
 use crate::{
     ManagedKeys,
-    cluster::pod::names_its_node,
-    input::{
-        json::{list_of, members, remove, set, text, typed},
+    cluster::{
+        controllers::{Controller, controller_reference},
         manifests::Manifests,
+        pod::names_its_node,
+        pod_template::{is_mirror, template},
     },
+    input::json::{list_of, members, remove, set, text},
 };
 
 /// Returns the request with which a controller would create a Pod of `workload`; none, if no controller makes Pods of
@@ -107,35 +106,6 @@ pub fn daemon_controller_spec(daemon_set: &Value) -> Option<Value> {
     Some(spec)
 }
 
-/// Returns the Pod template of an object, wherever its kind has it.
-pub fn template(object: &Value) -> Option<&Value> {
-    let resource = resource_of(text(&object["apiVersion"]), text(&object["kind"]))?;
-    let template = template_path(resource)?.iter().fold(object, |found, step| &found[*step]);
-    template.is_object().then_some(template)
-}
-
-/// Returns whether a ReplicaSet or a Job makes other Pods than its owner would make now: from an older template.
-pub fn makes_other_pods(owner: &Value, part: &Value) -> bool {
-    let (Some(current), Some(of_part)) = (template(owner), template(part)) else { return false };
-    let differ = |field: &str| {
-        let [one, other] = [current, of_part].map(|template| {
-            members(&template["metadata"][field]).filter(|(key, _)| !is_by_controller(key)).collect::<Vec<_>>()
-        });
-        one != other
-    };
-    current["spec"] != of_part["spec"] || differ("labels") || differ("annotations")
-}
-
-/// Checks the types of the fields of a Pod, or of the Pod template of an object.
-///
-/// # Errors
-/// A field has a wrong type: its path, what was expected, and what was found.
-pub fn check_types(object: &Value) -> Result<()> {
-    let resource = resource_of(text(&object["apiVersion"]), text(&object["kind"]));
-    let path: String = resource.and_then(template_path).into_iter().flatten().map(|step| format!("{step}.")).collect();
-    typed::<PodTemplateSpec>(template(object).unwrap_or(object), &path).map(drop)
-}
-
 /// The name of the Pod in a Binding that stands for those of other Pods.
 pub const ANY_POD: &str = "any";
 
@@ -164,16 +134,6 @@ pub fn plain_pod_request(namespace: &str) -> Request {
 
 /// What the API server itself copies from a Node to the Pods that are bound to it, from Kubernetes 1.35 on.
 const TOPOLOGY: [&str; 2] = ["topology.kubernetes.io/region", "topology.kubernetes.io/zone"];
-
-/// Returns whether a Pod stands for what a kubelet runs by itself.
-pub fn is_mirror(pod: &Value) -> bool {
-    pod["metadata"]["annotations"].get(MIRROR).is_some()
-}
-
-/// Returns whether a Pod has run to its end. It still names its node.
-pub fn is_finished(pod: &Value) -> bool {
-    matches!(text(&pod["status"]["phase"]), "Succeeded" | "Failed")
-}
 
 /// Returns the request that creates the Pod anew: from the template of its `controller`, if that is known.
 pub fn recreation_request(pod: &Value, controller: Option<&Value>, managed: &ManagedKeys) -> Request {

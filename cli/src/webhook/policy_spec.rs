@@ -4,18 +4,17 @@ use std::collections::BTreeMap;
 
 use anyhow::Result;
 use k8s_openapi::{
-    api::admissionregistration::v1::RuleWithOperations,
-    apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelectorRequirement},
+    api::admissionregistration::v1::RuleWithOperations, apimachinery::pkg::apis::meta::v1::LabelSelector,
 };
-use node_placement_policy::{
-    placement::node_affinity::{name_of, operator_named},
-    selector::{Invalid, Operator, Requirement, Selector},
-};
+use node_placement_policy::selector::Selector;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::conditions::Condition;
-use crate::input::json::{remove_nulls, typed};
+use crate::{
+    cluster::selectors::requirement,
+    input::json::{remove_nulls, typed},
+};
 
 /// The `spec` of a ClusterAdmissionPolicy.
 ///
@@ -162,21 +161,4 @@ fn covers(rule: &RuleWithOperations, (group, resource, operation): (&str, &str, 
         && has(&rule.api_groups, group)
         && has(&rule.operations, operation)
         && rule.resources.iter().flatten().any(is_resource)
-}
-
-/// Returns an expression of a LabelSelector as a requirement; none, if there is no such operator.
-pub fn requirement(expression: &LabelSelectorRequirement) -> Option<Result<Requirement, Invalid>> {
-    let LabelSelectorRequirement { key, operator, values } = expression.clone();
-    Some(Requirement::new(key, operator_named(&operator)?, values.unwrap_or_default()))
-}
-
-/// Returns a requirement as an expression of a LabelSelector; none, if it compares numbers.
-pub fn expression(requirement: &Requirement) -> Option<LabelSelectorRequirement> {
-    let values = match requirement.operator().as_set() {
-        Operator::GreaterThan | Operator::LessThan => return None,
-        Operator::Exists | Operator::DoesNotExist => None,
-        _ => Some(requirement.values().to_vec()),
-    };
-    let operator = name_of(requirement.operator()).to_owned();
-    Some(LabelSelectorRequirement { key: requirement.key().to_owned(), operator, values })
 }

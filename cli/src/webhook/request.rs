@@ -6,12 +6,18 @@ use node_placement_policy::resource::Resource;
 use serde_json::{Map, Value, json};
 
 use super::{
-    controllers::{Controller, controller_reference},
-    defaults::{add_defaults, add_requests},
+    defaults::{add_defaults, add_requests, merge_runtime_class},
     fields::Read,
     resource::{name_in_rules, requested, resource_of_manifest},
 };
-use crate::input::json::{fill_nulls, qualified_name, remove, remove_nulls, text};
+use crate::{
+    cluster::{
+        controllers::{Controller, controller_reference},
+        manifests::Manifests,
+    },
+    engine::policy::admission_request,
+    input::json::{fill_nulls, qualified_name, remove, remove_nulls, text},
+};
 
 /// In place of a uid that is not known before.
 pub const MADE_UP_UID: &str = "00000000-0000-0000-0000-000000000000";
@@ -140,7 +146,16 @@ impl Request {
 
     /// Returns whether it creates a Pod.
     pub fn is_pod_creation(&self) -> bool {
-        is_pod_creation(&self.json)
+        self.json["operation"] == "CREATE"
+            && self.json["object"]["kind"] == "Pod"
+            && text(&self.json["subResource"]).is_empty()
+    }
+
+    /// Completes the request of a new Pod as the API server does: with its RuntimeClass, if the cluster has it.
+    pub fn complete(&mut self, cluster: &Manifests) {
+        if !self.is_complete && self.is_pod_creation() {
+            merge_runtime_class(&mut self.json["object"]["spec"], cluster);
+        }
     }
 
     /// Returns the name of the namespace that it is about; none, if it is about something of the whole cluster.
@@ -158,11 +173,6 @@ impl Request {
         let name = qualified_name(namespace, name);
         format!("{} {resource} {name}", text(&self.json["operation"])).trim_end().to_owned()
     }
-}
-
-/// Returns whether a request creates a Pod.
-pub fn is_pod_creation(request: &Value) -> bool {
-    request["operation"] == "CREATE" && request["object"]["kind"] == "Pod" && text(&request["subResource"]).is_empty()
 }
 
 impl Requester<'_> {
@@ -279,11 +289,6 @@ pub fn recorded_request(document: &Value) -> Option<&Value> {
     Some(admission_request(document)).filter(|request| request.get("operation").is_some())
 }
 
-/// Returns the request within an AdmissionReview; anything else is taken for the request itself.
-pub fn admission_request(document: &Value) -> &Value {
-    if document["kind"] == "AdmissionReview" { &document["request"] } else { document }
-}
-
 /// Returns the request with which an administrator, or the kubelet of a Node, would create what a manifest says; with an
 /// `old` object, update that. None, if the policy has no rules for it.
 ///
@@ -352,11 +357,4 @@ fn leave_out_generated_selector(job: &mut Value) {
             remove(labels, &generated);
         }
     }
-}
-
-/// Returns whether a Namespace is being deleted: an API server creates nothing in it.
-///
-/// Upstream: the admission plugin `NamespaceLifecycle`.
-pub fn is_terminating(namespace: &Value) -> bool {
-    namespace["metadata"]["deletionTimestamp"].is_string() || namespace["status"]["phase"] == "Terminating"
 }

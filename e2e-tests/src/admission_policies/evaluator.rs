@@ -7,7 +7,7 @@ use std::{
 
 use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use cel::{Context, Env, Program, Value as Cel, extensions};
-use cli::webhook::delivery;
+use cli::cluster::selectors::selects;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -120,8 +120,8 @@ impl Evaluator {
         object: &Value,
         namespace: &Value,
     ) -> Result<Option<Context<'static, 'static>>> {
-        if !delivery::selects(&self.namespaces, &namespace["metadata"]["labels"])
-            || !delivery::selects(&self.objects, &object["metadata"]["labels"])
+        let label = |of: &Value, key: &str| of["metadata"]["labels"][key].as_str();
+        if !selects(&self.namespaces, |key| label(namespace, key)) || !selects(&self.objects, |key| label(object, key))
         {
             return Ok(None);
         }

@@ -5,11 +5,8 @@ use std::{collections::BTreeMap, sync::LazyLock};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::input::{
-    json::text,
-    manifests::{Identity, Manifests},
-    yaml,
-};
+use super::manifests::{Identity, Manifests};
+use crate::input::{json::text, yaml};
 
 /// The controller of a kind of workload; `controllers.yml` says what the fields mean.
 #[derive(Debug, Default, Deserialize)]

@@ -6,12 +6,15 @@ use anyhow::{Context, Result, bail, ensure};
 use node_placement_policy::json::error::most_alike;
 use serde_json::Value;
 
+use super::policy_spec::PolicySpec;
 use crate::{
-    input::documents::{of_file, positioned_documents, read_text},
-    input::json::{members, title},
-    input::settings::{self, Settings, read},
-    input::yaml::{Document, RepeatedKey},
-    webhook::policy_spec::PolicySpec,
+    cluster::{Kind, manifests::Manifests},
+    input::{
+        documents::{of_file, positioned_documents, read_text},
+        json::{members, title},
+        settings::{self, Settings, read},
+        yaml::{Document, RepeatedKey},
+    },
 };
 
 const POLICY: &str = "ClusterAdmissionPolicy";
@@ -68,6 +71,16 @@ pub fn is_foreign(document: &Value) -> bool {
 pub fn label_keys_of_files(files: &[SettingsFile]) -> BTreeSet<String> {
     let placing = files.iter().filter(|file| file.places_pods());
     placing.flat_map(|file| settings::label_keys_of_settings(&file.typed)).collect()
+}
+
+/// Returns the policies of this module that are deployed: ClusterAdmissionPolicies with its settings.
+///
+/// # Errors
+/// A field of one has a wrong type.
+pub fn deployed_policies(objects: &Manifests) -> Result<Vec<SettingsFile>> {
+    let kind = Kind::ClusterAdmissionPolicy;
+    let policies = objects.of_kind(kind.api_version(), kind.name()).map(|policy| policy.parse());
+    policies.filter(|policy| is_of_this_policy(&policy["spec"]["settings"])).map(SettingsFile::read).collect()
 }
 
 impl SettingsFile {

@@ -1,4 +1,4 @@
-//! A cluster as its objects: each is the JSON text that came, which is parsed or typed when somebody asks for it.
+//! The objects of a cluster, as they were read: each is its JSON text, which is parsed or typed when somebody asks for it.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap, hash_map::Entry},
@@ -19,7 +19,8 @@ use serde_json::{
     value::{RawValue, to_raw_value},
 };
 
-use super::{
+use super::Kind;
+use crate::input::{
     documents::{Files, Objects, read_objects, read_text},
     json::{WrongType, deserialize, fill_nulls, list_of, may_have_nulls, remove},
     yaml::{self, Position},
@@ -40,8 +41,23 @@ pub struct Manifests {
     pub passed_over: Arc<Vec<PathBuf>>,
     /// The keys that stand twice in one mapping, each with its file and position. The last one counts.
     pub repeated: Arc<Vec<String>>,
+    /// The kinds that the cluster did not list, and why.
+    pub unlisted: Arc<Vec<Unlisted>>,
     /// Whether there may be other objects, of which nothing is known.
     pub is_partial: bool,
+}
+
+/// What kubectl must not read, or does not find.
+#[derive(Clone, Debug)]
+pub struct Unlisted {
+    /// The kind of it.
+    pub kind: Kind,
+    /// What kubectl calls the kind.
+    pub resource: String,
+    /// Whether there is none, in contrast to one that must not be read.
+    pub is_not_found: bool,
+    /// What kubectl says.
+    pub reason: String,
 }
 
 /// Where the policy looks objects up.
@@ -165,6 +181,12 @@ impl Manifests {
     pub fn read(objects: Vec<Box<RawValue>>) -> Result<Self> {
         let read = |text| Manifest::read(text).map(Arc::new);
         Ok(Self::new(objects.into_iter().map(read).collect::<Result<_>>()?))
+    }
+
+    /// Returns these objects with the kinds that the cluster did not list.
+    #[must_use]
+    pub fn lacking(self, unlisted: Vec<Unlisted>) -> Self {
+        Self { unlisted: Arc::new(unlisted), ..self }
     }
 
     /// Returns these objects with more.
