@@ -11,7 +11,7 @@
 //! | [`verdict`] | the one question: what becomes of a workload or a Pod |
 //! | [`places`] | which nodes, and which NodePools, can run a Pod, and what excludes it from the others |
 //! | [`policies`] | the ClusterAdmissionPolicy around the settings: as it is written, and what settings need of it; the backstop behind it |
-//! | [`demands`] | which entry holds in a namespace, and all that is demanded there |
+//! | [`rules`] | which entry applies in a namespace, and what is required, added and allowed there |
 //! | [`check`] | what is wrong with settings, and with the policies around them |
 //! | [`preview`], [`explain`] | what would become of a whole cluster; what holds in a namespace |
 //! | [`trial`] | requests put to the policies, for `try` and [`testing`] |
@@ -24,7 +24,6 @@ pub mod check;
 pub mod cluster;
 pub mod commands;
 pub mod convert;
-pub mod demands;
 pub mod engine;
 pub mod explain;
 pub mod input;
@@ -33,6 +32,7 @@ pub mod output;
 pub mod places;
 pub mod policies;
 pub mod preview;
+pub mod rules;
 pub mod template;
 pub mod testing;
 pub mod text;

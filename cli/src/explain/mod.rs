@@ -29,10 +29,10 @@ use crate::{
         manifests::{Identity, Manifests},
         pod_template::{check_types, template},
     },
-    demands::Demand,
     engine::policy::Policy,
     input::json::{remove, text, title},
     places::pod::PodNeeds,
+    rules::Rule,
     verdict::{Created, PodSpecs, Scheduler, Subject, World},
     webhook::{
         deployment::{Deployment, Of, Scenario},
@@ -84,7 +84,7 @@ pub fn explain(
     let namespace_object = find(Resource::Namespace, None, namespace, cluster)?;
     let object = subject.map(|subject| find(subject.resource, Some(namespace), &subject.name, cluster)).transpose()?;
     let pod = object.map(|object| template(object).unwrap_or(object));
-    let (rules, demands) = Rules::read(files, namespace, namespace_object, pod)?;
+    let (rules, of_namespace) = Rules::read(files, namespace, namespace_object, pod)?;
     let unlisted = cluster.unlisted.iter();
     let mut explanation = Explanation {
         namespace: namespace.to_owned(),
@@ -102,7 +102,7 @@ pub fn explain(
     let world = World::new(cluster);
     let explainer = Explainer { deployment: &deployment, world: &world, files, namespace, object, controller };
     let created = explainer.create(Scenario::With(&deployment))?;
-    explanation.add_fit(&explainer, &created, &demands)?;
+    explanation.add_fit(&explainer, &created, &of_namespace)?;
     let refused = if is_terminating(namespace_object) {
         Some("the namespace is being deleted, and the API server creates nothing in it".to_owned())
     } else {
@@ -218,7 +218,7 @@ fn older_parts(object: &Value, cluster: &Manifests) -> Result<Vec<Value>> {
 
 impl Explanation {
     /// Finds the pools that the subject fits, as it is and as it would be created now.
-    fn add_fit(&mut self, explainer: &Explainer<'_>, created: &Created, demands: &[Demand]) -> Result<()> {
+    fn add_fit(&mut self, explainer: &Explainer<'_>, created: &Created, rules: &[Rule]) -> Result<()> {
         let Explainer { deployment, world, files, namespace, .. } = explainer;
         let specs_without = explainer.specs_without_policy()?;
         let as_is = explainer.needs(&specs_without)?;
@@ -232,16 +232,16 @@ impl Explanation {
         if scheduler.map.pools.is_empty() {
             self.unknown.push(Gap::Nodes.advice());
         }
-        let fit = |pod, scenario, demands| {
-            Ok::<_, anyhow::Error>(Fit::new(&scheduler.map, &scheduler.places(namespace, pod, scenario)?, demands))
+        let fit = |pod, scenario, rules| {
+            Ok::<_, anyhow::Error>(Fit::new(&scheduler.map, &scheduler.places(namespace, pod, scenario)?, rules))
         };
         let subject = &mut self.subject;
         // The scheduler binds a Pod that waits, or one that is created now, only where the policy lets it.
         let bound = if subject.is_waiting() { Scenario::With(deployment) } else { Scenario::Without };
         // A Pod's own selector and an injected one look alike; only the new Pod shows what the policy added.
-        subject.as_is = fit(&as_is, bound, if subject.is_pod() { demands } else { &[] })?;
+        subject.as_is = fit(&as_is, bound, if subject.is_pod() { rules } else { &[] })?;
         if let Some(as_new) = &as_new {
-            subject.as_new = fit(as_new, Scenario::With(deployment), demands)?;
+            subject.as_new = fit(as_new, Scenario::With(deployment), rules)?;
         }
         if let Some(gap) = unknown {
             self.is_unknown = true;

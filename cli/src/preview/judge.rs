@@ -227,7 +227,7 @@ impl Side<'_> {
     fn happens(&self, subject: &Subject<'_>, Finding { forecast, why, .. }: &Finding) -> bool {
         let is_of_placement = matches!(why, Why::Unknown(Gap::Object(Kind::RuntimeClass, _)))
             && self.rulebook.cluster.namespace(&subject.namespace).is_some()
-            && !self.rulebook.rules(&subject.namespace).demands_anything(false)
+            && !self.rulebook.rules(&subject.namespace).has_any(false)
             && !self.rulebook.deployment.binding_rules.require_metadata();
         forecast.outcome == Outcome::NotAsked || forecast.outcome.is_trouble() && !is_of_placement
     }
