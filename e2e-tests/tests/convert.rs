@@ -2,7 +2,12 @@
 //! `PodNodeSelector` and `PodTolerationRestriction`, less the differences that are named and counted here. The comments
 //! that `convert` writes tell each of them.
 
-use std::{collections::BTreeMap, fs, path::Path};
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::Path,
+    sync::atomic::{AtomicUsize, Ordering},
+};
 
 use anyhow::{Context, Result, ensure};
 use cli::{
@@ -74,7 +79,11 @@ fn counted(
 
 /// The settings for a plugin's configuration.
 fn converted(configuration: &Value) -> Result<Value> {
-    let plugins = Plugins::from_document(configuration, Path::new(""))?;
+    static FILES: AtomicUsize = AtomicUsize::new(0);
+    let name = format!("plugins-{}.json", FILES.fetch_add(1, Ordering::Relaxed));
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    fs::write(&path, configuration.to_string())?;
+    let plugins = Plugins::load(&path)?;
     let text = write_settings(&plugins, "a test", None, false)?;
     yaml_documents(&text)?.pop().context("settings")
 }

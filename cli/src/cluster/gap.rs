@@ -138,14 +138,14 @@ impl fmt::Display for Gap {
 
 impl Problem {
     /// Returns what is wrong with an object, and what to do: `has no namespace; …`.
-    pub fn of(&self, Identity { api_version, kind, .. }: &Identity) -> String {
+    pub fn of(&self, identity: &Identity) -> String {
+        let (Identity { api_version, kind, .. }, group) = (identity, identity.group());
         match self {
             Self::NoNamespace => "has no namespace; write the one down that it is in".to_owned(),
             Self::NoSpec => "has no spec; list the object as a whole".to_owned(),
             Self::MetadataAlone => "is metadata alone; list the object as a whole".to_owned(),
             Self::Contradiction => "is there more than once, and differently; leave one of them".to_owned(),
             Self::Version => {
-                let group = api_version.split_once('/').map_or("", |(group, _)| group);
                 let known = Kind::of_any_version(group, kind).filter(|known| !known.group().is_empty());
                 let listed = known.map(|known| format!(", as {}.v1.{group}", known.plural())).unwrap_or_default();
                 format!("has apiVersion {api_version}, which is not known; list it anew{listed}")

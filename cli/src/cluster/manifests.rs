@@ -393,6 +393,11 @@ impl Identity {
         }
     }
 
+    /// Returns the API group, which is empty for `v1`.
+    pub fn group(&self) -> &str {
+        self.api_version.split_once('/').map_or("", |(group, _)| group)
+    }
+
     /// Returns the identity of an object.
     ///
     /// # Errors

@@ -5,6 +5,7 @@
 //! | [`manifests`] | reads objects from files, and keeps each as JSON for requests and look-ups |
 //! | [`kubectl`], [`apply`] | lists the objects of a live cluster; adds those that are only planned |
 //! | `find`, `family` | types workloads and Pods: an object is judged by itself, or as a part of its owner |
+//! | `other_kinds` | objects whose Pods are not known |
 //! | [`pod`], [`workload`], [`owner`], [`node_pool`] | what is kept of them, and of Karpenter's NodePools |
 //! | [`gap`] | what is not known |
 //! | [`kind`] | the kinds of objects that a verdict depends on |
@@ -20,6 +21,7 @@ pub mod kind;
 pub mod kubectl;
 pub mod manifests;
 pub mod node_pool;
+mod other_kinds;
 pub mod owner;
 pub mod pod;
 pub mod pod_template;
@@ -38,10 +40,10 @@ use serde_json::Value;
 
 use self::manifests::Manifests;
 pub use self::{
-    find::makes_no_pods,
     gap::{Gap, LocatedGap, OlderTemplate, Problem, Unjudged},
     kind::Kind,
     node_pool::NodePool,
+    other_kinds::makes_no_pods,
     owner::{Finished, Owner},
     pod::{NodeId, Pod, PoolId},
     workload::{BoundVolume, Restart, Revision, Template, Workload},

@@ -33,6 +33,11 @@ impl Owner {
         Some(Self { api_version, kind, name })
     }
 
+    /// Returns its API group, which is empty for `v1`.
+    pub fn group(&self) -> &str {
+        self.api_version.split_once('/').map_or("", |(group, _)| group)
+    }
+
     /// Returns its kind, if Kubernetes' own controllers create Pods or parts for objects of that kind.
     pub fn workload_kind(&self) -> Option<Kind> {
         Kind::of(&self.api_version, &self.kind).filter(|kind| kind.is_workload())

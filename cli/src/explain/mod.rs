@@ -173,8 +173,7 @@ impl Explainer<'_> {
 /// Returns the NodePools of a version that is not read.
 fn unread_node_pools(cluster: &Manifests) -> impl Iterator<Item = String> {
     let is_unread = |identity: &&Identity| {
-        let group = identity.api_version.split_once('/').map_or("", |(group, _)| group);
-        Kind::of_any_version(group, &identity.kind) == Some(Kind::NodePool)
+        Kind::of_any_version(identity.group(), &identity.kind) == Some(Kind::NodePool)
             && identity.api_version != Kind::NodePool.api_version()
     };
     let identities = cluster.objects().iter().map(|object| &object.identity).filter(is_unread);
