@@ -11,9 +11,8 @@ use node_placement_policy::{request::MIRROR, resource::Resource};
 use serde_json::Value;
 
 use super::{
-    Cluster, Finished, Gap, Kind, LocatedGap, Namespace, OlderTemplate, Owner, Pod, Problem, Revision, Workload,
+    Cluster, Finished, Gap, Kind, LocatedGap, OlderTemplate, Owner, Pod, Problem, Revision, Workload,
     family::{Family, Member},
-    is_terminating,
     manifests::{Identity, Manifest, Manifests},
     other_kinds::{is_custom, is_looked_at, misnamed, unjudged},
     pod_template::makes_other_pods,
@@ -70,14 +69,11 @@ pub(super) fn found(objects: &Manifests) -> Result<Cluster> {
 
 impl Search {
     fn add_namespace(&mut self, manifest: &Manifest) -> Result<()> {
-        let namespace: core::Namespace = manifest.typed()?;
-        let name = manifest.identity.name.clone();
-        if is_terminating(&manifest.parse()) {
-            self.terminating.insert(name);
-            return Ok(());
-        }
-        let labels = Some(namespace.metadata.labels.unwrap_or_default());
-        self.cluster.namespaces.insert(name.clone(), Namespace { name, labels });
+        let core::Namespace { metadata, status, .. } = manifest.typed()?;
+        let phase = status.and_then(|status| status.phase);
+        let is_leaving = metadata.deletion_timestamp.is_some() || phase.as_deref() == Some("Terminating");
+        let names = if is_leaving { &mut self.terminating } else { &mut self.cluster.namespaces };
+        names.insert(manifest.identity.name.clone());
         Ok(())
     }
 
@@ -139,7 +135,7 @@ impl Search {
             return;
         }
         if counts {
-            self.add_name(namespace);
+            self.cluster.namespaces.insert(namespace.to_owned());
         }
         self.found.push(found);
     }
@@ -176,11 +172,6 @@ impl Search {
         let found = Found { identity, owner, labels: BTreeMap::new(), what };
         self.keep(found, may_come_again, !is_left_out, namespace);
         Ok(())
-    }
-
-    fn add_name(&mut self, namespace: &str) {
-        let name = namespace.to_owned();
-        self.cluster.namespaces.entry(name.clone()).or_insert(Namespace { name, labels: None });
     }
 
     fn note(&mut self, identity: &Identity, problem: Problem) {
@@ -260,7 +251,7 @@ impl Search {
             }
         }
         for (_, _, found, others) in groups {
-            self.add_name(found.identity.namespace.as_deref().unwrap_or_default());
+            self.cluster.namespaces.insert(found.identity.namespace.clone().unwrap_or_default());
             let finished = Some(Finished { others });
             match found.what {
                 What::Pod(pod) => self.cluster.pods.push(Pod { owner: found.owner, finished, ..*pod }),

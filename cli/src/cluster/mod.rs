@@ -28,11 +28,11 @@ pub mod pod_template;
 pub mod selectors;
 pub mod workload;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Result;
 use k8s_openapi::api::{
-    core::v1::{self, PersistentVolume, PersistentVolumeClaim},
+    core::v1::{PersistentVolume, PersistentVolumeClaim},
     node::v1::RuntimeClass,
     policy::v1::PodDisruptionBudget,
 };
@@ -45,19 +45,17 @@ pub use self::{
     node_pool::NodePool,
     other_kinds::makes_no_pods,
     owner::{Finished, Owner},
-    pod::{NodeId, Pod, PoolId},
+    pod::{NodeId, Pod},
     workload::{BoundVolume, Restart, Revision, Template, Workload},
 };
 
 /// A cluster: what it contains, and what of it is not known.
 #[derive(Clone, Debug, Default)]
 pub struct Cluster {
-    /// All objects as JSON, for requests and for the look-ups of the policy.
-    pub objects: Manifests,
-    /// The namespaces that are there, or that objects are in, by name; without those that are being deleted.
-    pub namespaces: BTreeMap<String, Namespace>,
-    /// The Nodes. Of their status, what is allocatable, the capacity and the conditions are kept.
-    pub nodes: Vec<v1::Node>,
+    /// The names of the namespaces that are there, or that objects are in; without those that are being deleted.
+    pub namespaces: BTreeSet<String>,
+    /// The names of the Nodes.
+    pub nodes: BTreeSet<NodeId>,
     /// The RuntimeClasses, by name.
     pub classes: BTreeMap<String, RuntimeClass>,
     /// The PersistentVolumes, by name.
@@ -74,17 +72,6 @@ pub struct Cluster {
     pub gaps: Vec<LocatedGap>,
     /// Objects of custom kinds that create Pods in a way that is not known, and have none.
     pub unjudged: Vec<Unjudged>,
-    /// The positions of Nodes by name.
-    positions: HashMap<NodeId, usize>,
-}
-
-/// A namespace.
-#[derive(Clone, Debug, Default)]
-pub struct Namespace {
-    /// Its name.
-    pub name: String,
-    /// Its labels; nothing, if there is no object of it.
-    pub labels: Option<BTreeMap<String, String>>,
 }
 
 impl Cluster {
@@ -92,40 +79,22 @@ impl Cluster {
     ///
     /// # Errors
     /// A field has a wrong type: of which object, where, and what was expected.
-    pub fn new(objects: Manifests) -> Result<Self> {
-        let mut cluster = find::found(&objects)?;
-        for node in objects.all::<v1::Node>() {
-            cluster.add_node(node?);
-        }
+    pub fn new(objects: &Manifests) -> Result<Self> {
+        let mut cluster = find::found(objects)?;
+        let nodes = objects.of_kind("v1", "Node").map(|node| NodeId::from(node.identity.name.as_str()));
+        cluster.nodes = nodes.collect();
         cluster.classes = named(objects.all(), |class: &RuntimeClass| class.metadata.name.clone())?;
         cluster.volumes = named(objects.all(), |volume: &PersistentVolume| volume.metadata.name.clone())?;
         cluster.claims = named(objects.all(), |claim: &PersistentVolumeClaim| {
             Some((claim.metadata.namespace.clone()?, claim.metadata.name.clone()?))
         })?;
         cluster.budgets = objects.all().collect::<Result<_>>()?;
-        cluster.objects = objects;
         Ok(cluster)
-    }
-
-    /// Returns a Node by its name.
-    pub fn node(&self, id: &NodeId) -> Option<&v1::Node> {
-        self.positions.get(id).and_then(|position| self.nodes.get(*position))
     }
 
     /// Returns whether a Node does not exist: others are there, and it is not. Pods on it run nowhere.
     pub fn is_gone(&self, id: &NodeId) -> bool {
-        !self.nodes.is_empty() && self.node(id).is_none()
-    }
-
-    fn add_node(&mut self, mut node: v1::Node) {
-        if let Some(status) = node.status.take() {
-            let v1::NodeStatus { allocatable, capacity, conditions, .. } = status;
-            node.status = Some(v1::NodeStatus { allocatable, capacity, conditions, ..v1::NodeStatus::default() });
-        }
-        node.metadata.managed_fields = None;
-        let id = NodeId::from(node.metadata.name.as_deref().unwrap_or_default());
-        self.positions.insert(id, self.nodes.len());
-        self.nodes.push(node);
+        !self.nodes.is_empty() && !self.nodes.contains(id)
     }
 }
 

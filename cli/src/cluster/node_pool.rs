@@ -9,8 +9,6 @@ use k8s_openapi::{
 };
 use serde::Deserialize;
 
-use super::PoolId;
-
 /// An object of `karpenter.sh/v1`.
 #[derive(Clone, Debug, Default, Deserialize)]
 pub struct NodePool {
@@ -85,13 +83,6 @@ pub struct NodePoolRequirement {
     pub values: Option<Vec<String>>,
     /// How many values must be left for a node that is created.
     pub min_values: Option<usize>,
-}
-
-impl NodePool {
-    /// Returns its name.
-    pub fn id(&self) -> PoolId {
-        self.metadata.name.as_deref().unwrap_or_default().into()
-    }
 }
 
 impl Resource for NodePool {

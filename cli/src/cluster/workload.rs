@@ -19,7 +19,6 @@ use super::{
     gap::{Gap, OlderTemplate},
     manifests::Manifest,
     pod::thinned,
-    pod_template::template,
 };
 use crate::input::json::{list_of, text};
 
@@ -132,8 +131,6 @@ pub struct Template {
     pub json: Arc<Manifest>,
     /// The labels of its Pods.
     pub labels: BTreeMap<String, String>,
-    /// The annotations of its Pods.
-    pub annotations: BTreeMap<String, String>,
     /// What a verdict depends on of its `spec`.
     pub spec: PodSpec,
 }
@@ -255,18 +252,8 @@ fn count(number: i32) -> u64 {
 
 impl Template {
     fn new(json: Arc<Manifest>, PodTemplateSpec { metadata, spec }: PodTemplateSpec) -> Self {
-        let ObjectMeta { labels, annotations, .. } = metadata.unwrap_or_default();
-        Self {
-            json,
-            labels: labels.unwrap_or_default(),
-            annotations: annotations.unwrap_or_default(),
-            spec: thinned(spec.unwrap_or_default()),
-        }
-    }
-
-    /// Parses the template. It has `metadata` and `spec`.
-    pub fn parse(&self) -> Value {
-        template(&self.json.parse()).cloned().unwrap_or_default()
+        let labels = metadata.and_then(|metadata| metadata.labels).unwrap_or_default();
+        Self { json, labels, spec: thinned(spec.unwrap_or_default()) }
     }
 }
 

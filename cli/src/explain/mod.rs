@@ -203,7 +203,7 @@ fn refusal_message(created: &Created, enforced: &Created, part: &str) -> Option<
 
 /// Returns the ReplicaSets or Jobs of a workload that still make Pods from an older template.
 fn older_parts(object: &Value, cluster: &Manifests) -> Result<Vec<Value>> {
-    let cluster = Cluster::new(cluster.clone())?;
+    let cluster = Cluster::new(cluster)?;
     let is_it = |workload: &&Workload| {
         let (kind, identity) = (&object["kind"], &workload.json.identity);
         *kind == identity.kind.as_str()

@@ -83,7 +83,7 @@ impl PreviewInput<'_> {
     /// An object is none of its kind, or the policy failed to answer.
     pub fn preview(&self, progress: impl Fn(usize, usize)) -> Result<Preview> {
         let cluster = self.cluster;
-        let typed = Cluster::new(cluster.clone())?;
+        let typed = Cluster::new(cluster)?;
         let volumes = Volumes::new(typed.volumes.values(), typed.claims.values());
         let (subjects, world) = (Subjects::new(&typed, &volumes), World::new(cluster));
         let accepted: Vec<Outcome> = self.accepted.iter().filter_map(|accepted| accepted.outcome()).collect();

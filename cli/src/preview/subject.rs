@@ -163,10 +163,10 @@ impl<'c> Subjects<'c> {
         let pods = cluster.pods.iter().map(|pod| Subject::of_pod(pod, cluster, volumes));
         let mut all: Vec<Subject<'_>> = workloads.chain(pods).collect();
         all.sort_by_cached_key(|it| (it.namespace.clone(), it.kind().to_owned(), it.name().to_owned()));
-        all.extend(cluster.namespaces.keys().map(|name| Subject::new(What::Plain, name)));
+        all.extend(cluster.namespaces.iter().map(|name| Subject::new(What::Plain, name)));
         Self {
             all,
-            namespaces: cluster.namespaces.keys().cloned().collect(),
+            namespaces: cluster.namespaces.clone(),
             lacking: lacking(&cluster.gaps),
             unknown: cluster.unjudged.iter().map(shown_unjudged).collect(),
         }

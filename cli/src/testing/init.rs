@@ -81,8 +81,8 @@ pub fn write_tests(trial: &Trial<'_>, paths: [&Path; 2], progress: impl Fn(&str)
 
 /// Returns the workloads, and the Pods without one; and for each namespace a Pod that requests nothing.
 fn subjects(objects: &Manifests) -> Result<Vec<Value>> {
-    let cluster = Cluster::new(objects.clone())?;
-    let plain = cluster.namespaces.keys().map(|namespace| {
+    let cluster = Cluster::new(objects)?;
+    let plain = cluster.namespaces.iter().map(|namespace| {
         let metadata = json!({ "name": "plain", "namespace": namespace });
         reduced(&json!({ "apiVersion": "v1", "kind": "Pod", "metadata": metadata }), Resource::Pod)
     });

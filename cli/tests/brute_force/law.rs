@@ -219,7 +219,7 @@ fn worlds(name: &str, files: &[SettingsFile], document: Option<&Value>, objects:
     let is_other =
         |object: &&Value| ["Namespace", "Node", "NodePool", "RuntimeClass"].iter().any(|kind| object["kind"] == *kind);
     // An API server has no object with a field of a wrong type.
-    let is_stored = |object: &&Value| Cluster::new(Manifests::from_iter([(*object).clone()])).is_ok();
+    let is_stored = |object: &&Value| Cluster::new(&Manifests::from_iter([(*object).clone()])).is_ok();
     let others: Vec<Value> = objects.iter().filter(is_other).filter(is_stored).cloned().collect();
     let world = |object: &Value| {
         let mut manifest = object.clone();
