@@ -26,7 +26,7 @@ struct PodOwner {
     suffix: String,
 }
 
-/// By the kind of workload. That they can be read is a test.
+/// The controllers by the kind of workload. A test holds that they can be read.
 static CONTROLLERS: LazyLock<BTreeMap<String, Controller>> =
     LazyLock::new(|| yaml::built_in(include_str!("controllers.yml")));
 

@@ -1,4 +1,4 @@
-//! Who belongs to whom: which objects are judged by themselves, and which are a part of their owner.
+//! Finds out which objects are judged by themselves, and which are a part of their owner.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -10,7 +10,7 @@ use super::{Kind, Owner, manifests::Identity, selectors::selects};
 /// An object that is a Pod or creates some, and its controlling owner.
 #[derive(Clone, Debug)]
 pub(super) struct Member {
-    /// What it is.
+    /// The resource that it is.
     pub resource: Resource,
     /// Its owner.
     pub owner: Option<Owner>,
@@ -18,7 +18,7 @@ pub(super) struct Member {
     pub is_left_out: bool,
 }
 
-/// All objects that are Pods or create some.
+/// The objects that are Pods or create some.
 #[derive(Default)]
 pub(super) struct Family {
     members: HashMap<Identity, Member>,
@@ -59,7 +59,7 @@ impl Family {
     }
 
     /// Returns the workloads that an object is a part of, nearest first: the last one is judged, and the object with it.
-    /// None, if the object is judged by itself, since following its owners does not end at an object that is.
+    /// `None` if the object is judged by itself, since following its owners does not end at an object that is.
     pub fn owners(&self, identity: &Identity, owner: Option<Identity>) -> Vec<Identity> {
         let mut chain: Vec<Identity> = vec![];
         let mut next = owner;

@@ -262,11 +262,11 @@ impl Search {
     }
 }
 
-/// What a workload has.
+/// The parts of a workload.
 #[derive(Default)]
 struct Children {
     pods: Vec<Pod>,
-    /// How many Pods are being deleted.
+    /// The number of Pods that are being deleted.
     leaving: usize,
     /// ReplicaSets and Jobs, with their Pods.
     parts: Vec<Workload>,

@@ -1,4 +1,4 @@
-//! What a verdict depends on, and what is not known.
+//! Gaps: things that a verdict depends on, and that are not known.
 
 use std::fmt;
 
@@ -57,7 +57,7 @@ impl Gap {
     }
 }
 
-/// Why an object can't be judged as it was written down.
+/// The reason why an object can't be judged as it was written down.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Problem {
     /// It has no namespace.
@@ -66,7 +66,7 @@ pub enum Problem {
     NoSpec,
     /// It is metadata alone.
     MetadataAlone,
-    /// It stands there more than once, each time with another content.
+    /// It is there more than once, with different contents.
     Contradiction,
     /// Its `apiVersion` is not known.
     Version,
@@ -76,7 +76,7 @@ pub enum Problem {
     NoSuchKind,
 }
 
-/// Where the older template of a workload is.
+/// The older template of a workload, which is not there.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum OlderTemplate {
     /// A StatefulSet creates Pods below its partition from a ControllerRevision of this name.
@@ -90,7 +90,7 @@ pub enum OlderTemplate {
 pub struct LocatedGap {
     /// The gap.
     pub gap: Gap,
-    /// The namespace; nothing, if the gap is about the whole cluster.
+    /// The namespace; `None` if the gap is about the whole cluster.
     pub namespace: Option<String>,
 }
 
@@ -106,7 +106,7 @@ pub struct Unjudged {
     pub specs: Vec<k8s_openapi::api::core::v1::PodSpec>,
 }
 
-/// What is lacking, as a sentence without its end.
+/// Words the gap, as a sentence without its end.
 impl fmt::Display for Gap {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

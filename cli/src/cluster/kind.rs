@@ -45,7 +45,7 @@ impl Kind {
         Resource::all().map(Self::Of).chain(OTHERS)
     }
 
-    /// Returns the kind that an object has; nothing, if no verdict depends on it, or if its version is not known.
+    /// Returns the kind that an object has; `None` if no verdict depends on it, or if its version is not known.
     pub fn of(api_version: &str, kind: &str) -> Option<Self> {
         Self::all().find(|known| known.name() == kind && known.api_version() == api_version)
     }
@@ -133,7 +133,7 @@ impl Kind {
     }
 }
 
-/// Returns the resource of an object of a cluster; none, if the policy has no rules for it.
+/// Returns the resource of an object of a cluster; `None` if the policy has no rules for it.
 pub fn resource_of(api_version: &str, kind: &str) -> Option<Resource> {
     Resource::all().find(|resource| (resource.api_version(), resource.kind()) == (api_version, kind))
 }

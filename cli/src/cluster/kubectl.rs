@@ -22,11 +22,11 @@ use crate::input::documents;
 pub const WRITE_CLUSTER: &str = "kubectl get namespaces,nodes,pods,deployments,replicasets,statefulsets,daemonsets,jobs,\
                                  cronjobs,replicationcontrollers,runtimeclasses,poddisruptionbudgets -A -o json > cluster.json";
 
-/// What is asked with `kubectl get`.
+/// A question for `kubectl get`.
 pub struct Query<'q> {
     /// The kind of the objects.
     pub kind: Kind,
-    /// What stands behind it: a name, `--all-namespaces`.
+    /// The arguments behind the kind: a name, `--all-namespaces`.
     pub arguments: Vec<&'q str>,
 }
 
@@ -79,7 +79,7 @@ impl Kubectl {
         Ok(Manifests::read(objects)?.lacking(unlisted))
     }
 
-    /// Returns what could not be listed; nothing, if the cluster has no such kind.
+    /// Returns what could not be listed; `None` if the cluster has no such kind.
     fn unlisted(&self, query: &Query<'_>, output: &Output) -> Result<Option<Unlisted>> {
         let Query { kind, arguments } = query;
         let error = String::from_utf8_lossy(&output.stderr).trim().to_owned();
@@ -147,7 +147,7 @@ fn program() -> OsString {
 }
 
 impl Query<'_> {
-    /// Asks for all objects of a kind.
+    /// Makes the query for all objects of a kind.
     pub fn all(kind: Kind) -> Self {
         Self { kind, arguments: if kind.is_cluster_scoped() { vec![] } else { vec!["--all-namespaces"] } }
     }

@@ -1,4 +1,4 @@
-//! What is in a cluster, typed once when it is read, each object with its JSON beside it for requests.
+//! The objects of a cluster: as they were read, and typed.
 //!
 //! | module | has |
 //! |---|---|
@@ -68,7 +68,7 @@ pub struct Cluster {
     pub pods: Vec<Pod>,
     /// The PodDisruptionBudgets.
     pub budgets: Vec<PodDisruptionBudget>,
-    /// What is known to be lacking, whatever the settings are.
+    /// The gaps that are known whatever the settings are.
     pub gaps: Vec<LocatedGap>,
     /// Objects of custom kinds that create Pods in a way that is not known, and have none.
     pub unjudged: Vec<Unjudged>,

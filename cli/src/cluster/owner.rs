@@ -1,4 +1,4 @@
-//! Who owns an object.
+//! Owners of objects.
 
 use std::fmt;
 
@@ -20,7 +20,7 @@ pub struct Owner {
 /// Several finished Pods or Jobs of one kind of owners, whose controller may create more.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finished {
-    /// How many there are beside the newest, which stands for all.
+    /// The number of those beside the newest, which stands for all.
     pub others: usize,
 }
 

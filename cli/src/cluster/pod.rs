@@ -1,4 +1,4 @@
-//! Pods, and what of a PodSpec a verdict depends on.
+//! Pods, and the part of a PodSpec that a verdict depends on.
 
 use std::{collections::BTreeMap, fmt, sync::Arc};
 
@@ -24,7 +24,7 @@ pub struct Pod {
     pub json: Arc<Manifest>,
     /// Its labels.
     pub labels: BTreeMap<String, String>,
-    /// What a verdict depends on of its `spec`, without `nodeName`. Pods of one workload that are alike share it.
+    /// The part of its `spec` that a verdict depends on, without `nodeName`. Pods of one workload that are alike share it.
     pub spec: Arc<PodSpec>,
     /// The Node that it is on, which may be gone: see [`Cluster::is_gone`](super::Cluster::is_gone).
     pub node: Option<NodeId>,
@@ -34,7 +34,7 @@ pub struct Pod {
     pub is_gated: bool,
     /// Whether it is a manifest that is still to be created: it has neither a status nor a uid.
     pub is_manifest: bool,
-    /// When it was created.
+    /// The time of its creation.
     pub created: Option<Timestamp>,
     /// Its controlling owner, where it is judged by itself.
     pub owner: Option<Owner>,

@@ -1,4 +1,4 @@
-//! Workloads: what creates Pods, with the Pods that it has now.
+//! Workloads: objects whose controllers create Pods, with the Pods that they have now.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -27,13 +27,13 @@ use crate::input::json::{list_of, text};
 pub struct Workload {
     /// The object as it was written down.
     pub json: Arc<Manifest>,
-    /// What it is.
+    /// The resource that it is.
     pub resource: Resource,
-    /// How many Pods its `spec` wants; of a DaemonSet nothing, since that depends on nodes.
+    /// The number of Pods that its `spec` wants; `None` for a DaemonSet, since that depends on nodes.
     pub replicas: Option<u64>,
-    /// What its Pods are created from.
+    /// The template of its Pods.
     pub template: Template,
-    /// What creates its other Pods: older ReplicaSets, Jobs of a former template, a StatefulSet's partition.
+    /// The parts that create its other Pods: older ReplicaSets, Jobs of a former template, a StatefulSet's partition.
     pub revisions: Vec<Revision>,
     /// The Pods that are created from its template.
     pub pods: Vec<Pod>,
@@ -45,16 +45,16 @@ pub struct Workload {
     pub lacks_pods: bool,
     /// Set if it has finished, and its owner may create more.
     pub finished: Option<Finished>,
-    /// What its controller reports.
+    /// The report of its controller.
     pub(super) reported: Reported,
 }
 
-/// What the metadata and the `status` of a workload say of it.
+/// The report of a controller on its workload, from the metadata and the `status`.
 #[derive(Clone, Debug)]
 pub(super) struct Reported {
-    /// When it was created.
+    /// The time of its creation.
     pub created: Option<Timestamp>,
-    /// How many Pods it has; `None` without a status.
+    /// The number of its Pods; `None` without a status.
     pub pods: Option<usize>,
     /// The names of the Jobs that a CronJob runs.
     pub jobs: Vec<String>,
@@ -62,7 +62,7 @@ pub(super) struct Reported {
     pub older: Option<OlderTemplate>,
 }
 
-/// What a verdict depends on of the objects of all kinds of workloads.
+/// An object of any kind of workload: the fields that a verdict depends on.
 #[derive(Debug, Deserialize)]
 pub(super) struct Object {
     /// Its owner, and whether it is being deleted.
@@ -99,7 +99,7 @@ struct Status {
     updated_replicas: Option<i32>,
     current_number_scheduled: Option<i32>,
     observed_generation: Option<i64>,
-    /// Of a Job, how many of its Pods run; of a CronJob, its Jobs.
+    /// The number of Pods of a Job that run, or the Jobs of a CronJob.
     active: Value,
     conditions: Option<Vec<Condition>>,
     current_revision: String,
@@ -118,7 +118,7 @@ struct Condition {
 pub struct Revision {
     /// The name of the ReplicaSet, Job or ControllerRevision.
     pub name: String,
-    /// What its Pods are created from, or why that is not known.
+    /// The template of its Pods, or the gap if it is not known.
     pub template: Result<Template, Gap>,
     /// Its Pods.
     pub pods: Vec<Pod>,
@@ -131,18 +131,18 @@ pub struct Template {
     pub json: Arc<Manifest>,
     /// The labels of its Pods.
     pub labels: BTreeMap<String, String>,
-    /// What a verdict depends on of its `spec`.
+    /// The part of its `spec` that a verdict depends on.
     pub spec: PodSpec,
 }
 
 /// Whether `kubectl rollout restart` replaces the Pods of a workload, or why not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Restart {
-    /// It does.
+    /// It replaces them.
     Rollout,
     /// The Deployment is paused.
     Paused,
-    /// The StatefulSet replaces Pods when somebody deletes them.
+    /// The StatefulSet replaces Pods only when they are deleted.
     OnDelete,
     /// The StatefulSet keeps Pods below its partition.
     Partition,

@@ -1,4 +1,4 @@
-//! What several commands take: the policy, its settings, a cluster.
+//! Arguments of several commands: the policy, its settings, a cluster.
 
 use std::path::{Path, PathBuf};
 
@@ -54,15 +54,15 @@ pub struct SettingsArgs {
 
 /// The policies of a deployment, as they are given.
 pub enum Given {
-    /// Those of a file.
+    /// The policies of a file.
     Policies(Vec<SettingsFile>, PathBuf),
-    /// Settings alone, of a file.
+    /// The settings of a file, without a policy.
     Settings(Vec<SettingsFile>, PathBuf),
-    /// Those that the cluster has.
+    /// The policies that the cluster has.
     Deployed,
 }
 
-/// What stands for the policies that a cluster has.
+/// The word for the policies that a cluster has.
 const DEPLOYED: &str = "deployed";
 
 impl SettingsArgs {

@@ -61,7 +61,7 @@ pub struct Try {
     engine: EngineArgs,
 }
 
-/// A document, and the request that it is or makes; none, if the policy does not handle its kind.
+/// A document, and the request that it is or makes; `None` if the policy does not handle its kind.
 struct Document {
     path: String,
     document: Positioned,

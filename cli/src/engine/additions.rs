@@ -1,4 +1,4 @@
-//! What a policy adds to an object, in words.
+//! Words what a policy adds to an object.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Reads files as kubectl does ([`documents`], [`yaml`]), JSON whose types nobody has checked ([`json`]), and settings
+//! Reads files as kubectl does ([`documents`], [`yaml`]), JSON whose types are not checked ([`json`]), and settings
 //! ([`settings`]).
 
 pub mod documents;

@@ -43,12 +43,12 @@ const CONDITIONS: [&str; 11] = [
     "selector-changes",
 ];
 
-/// Returns the conditions of a policy that somebody added. Those that settings need are written anew.
+/// Returns the conditions that were added to a policy. Those that settings need are written anew.
 pub fn own_conditions(policy: &PolicySpec) -> impl Iterator<Item = &Condition> {
     policy.match_conditions.iter().filter(|condition| !CONDITIONS.contains(&condition.name.as_str()))
 }
 
-/// What the examples name.
+/// The module that the examples name.
 const MODULE: &str = concat!("registry://ghcr.io/node-placement/policies/node-placement:v", env!("CARGO_PKG_VERSION"));
 
 /// In seconds.
@@ -152,7 +152,7 @@ fn kept(object: &Value, fields: &[&str]) -> Vec<String> {
 
 /// One of the policies that settings become.
 struct Part {
-    /// What is added to the name of the first.
+    /// The suffix of its name; empty for the first.
     suffix: &'static str,
     guards_nodes: bool,
     settings: Value,

@@ -57,7 +57,7 @@ pub struct PolicyRules<'s> {
     pub rules: Vec<Rule>,
 }
 
-/// Why an entry does not apply to a namespace.
+/// The reason why an entry does not apply to a namespace.
 #[derive(Clone, Debug, PartialEq)]
 pub enum WhyNot<'s> {
     /// Its name differs.

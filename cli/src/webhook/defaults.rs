@@ -1,4 +1,4 @@
-//! What the API server writes into objects before webhooks see them: the defaults that every stored object has
+//! Writes into objects what an API server writes before it calls webhooks: the defaults that every stored object has
 //! (`defaults.yml` has those that depend on nothing but the kind), and of a Pod its RuntimeClass.
 
 use std::sync::LazyLock;
@@ -21,7 +21,7 @@ use crate::{
     },
 };
 
-/// By kind. That it can be read is a test.
+/// The defaults by kind. A test holds that they can be read.
 static DEFAULTS: LazyLock<Value> = LazyLock::new(|| yaml::built_in(include_str!("defaults.yml")));
 
 /// Fills in the fields that an object lacks, and its Pod template.

@@ -15,18 +15,18 @@ use crate::cluster::{
     selectors::{selects, selects_as_known},
 };
 
-/// What becomes of a request before the policy sees it.
+/// Whether a request is sent to a policy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Delivery {
     /// The policy is asked.
     Sent,
-    /// It is not asked.
+    /// The policy is not asked.
     KeptAway(KeptAway),
     /// Whether it is asked could not be evaluated.
     Unknown(Gap),
 }
 
-/// What keeps a request away from the policy.
+/// The reason why a request is not sent to the policy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KeptAway {
     /// No rule has this resource with this operation.
@@ -116,7 +116,7 @@ fn selects_object(policy: &PolicySpec, request: &Value) -> bool {
     is_selected(&request["object"]) || !request["oldObject"].is_null() && is_selected(&request["oldObject"])
 }
 
-/// Returns whether the namespaceSelector selects the namespace; nothing, if that depends on labels that are not known.
+/// Returns whether the namespaceSelector selects the namespace; `None` if that depends on labels that are not known.
 fn selects_namespace(policy: &PolicySpec, request: &Request, namespace: Option<&Value>) -> Option<bool> {
     // Nodes have none.
     let Some(name) = request.namespace() else { return Some(true) };

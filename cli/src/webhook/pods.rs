@@ -1,5 +1,5 @@
-//! The requests for Pods: as a controller creates one from the template of a workload; a Pod that requests nothing; one
-//! that is created anew; its Binding, and the Pod as it is stored then.
+//! Makes requests for Pods: as a controller creates one from the template of a workload; for a Pod that requests nothing;
+//! for one that is created anew; for its Binding, and the Pod as it is stored then.
 
 use node_placement_policy::{resource::Resource, settings::key::TargetKind};
 use serde_json::{Map, Value, json};
@@ -20,7 +20,7 @@ use crate::{
     input::json::{list_of, members, remove, set, text},
 };
 
-/// Returns the request with which a controller would create a Pod of `workload`; none, if no controller makes Pods of
+/// Returns the request with which a controller would create a Pod of `workload`; `None` if no controller makes Pods of
 /// such.
 ///
 /// A Pod of a DaemonSet is made for one node: see [`daemon_pod_request`].
@@ -112,11 +112,11 @@ pub const ANY_POD: &str = "any";
 /// The name of the Node in the Binding to one that Karpenter would create.
 pub const CREATED: &str = "created-by-karpenter";
 
-/// The name of the Pod that asks for nothing.
+/// The name of the Pod that requests nothing.
 pub const PLAIN_POD: &str = "plain-pod";
 
-/// Returns the request with which an ordinary user would create a Pod that asks for nothing: what becomes of it shows
-/// the rules of its namespace.
+/// Returns the request with which an ordinary user would create a Pod that requests nothing. The answer shows the rules
+/// of its namespace.
 pub fn plain_pod_request(namespace: &str) -> Request {
     let mut spec = json!({ "containers": [{ "name": "c", "image": "preview" }] });
     add_tolerations_of_unready_nodes(&mut spec);
@@ -132,7 +132,7 @@ pub fn plain_pod_request(namespace: &str) -> Request {
     Request::creation(Resource::Pod, pod, Requester::Somebody).assuming(&made_up, reason)
 }
 
-/// What the API server itself copies from a Node to the Pods that are bound to it, from Kubernetes 1.35 on.
+/// The labels that the API server itself copies from a Node to the Pods that are bound to it, from Kubernetes 1.35 on.
 const TOPOLOGY: [&str; 2] = ["topology.kubernetes.io/region", "topology.kubernetes.io/zone"];
 
 /// Returns the request that creates the Pod anew: from the template of its `controller`, if that is known.
@@ -255,7 +255,7 @@ fn field(pod: &Value, path: &str) -> Value {
     if value.is_null() { Value::from("") } else { value.clone() }
 }
 
-/// What the name of the volume with a Pod's token begins with.
+/// The beginning of the name of the volume with a Pod's token.
 const TOKEN: &str = "kube-api-access-";
 
 /// Returns whether this is the volume with a Pod's token, or where it is mounted.

@@ -37,7 +37,7 @@ pub struct PolicySpec {
     pub allow_inside_admission_controller_namespace: Option<bool>,
     /// Whether the audit scanner asks it.
     pub background_audit: Option<bool>,
-    /// What it may look up.
+    /// The kinds that it may look up.
     pub context_aware_resources: Vec<ContextAwareResource>,
     /// `Fail` or `Ignore`.
     pub failure_policy: Option<String>,
@@ -45,11 +45,11 @@ pub struct PolicySpec {
     pub match_conditions: Vec<Condition>,
     /// `Equivalent` or `Exact`.
     pub match_policy: Option<String>,
-    /// What the API server says where the policy rejects, instead of the policy's own words.
+    /// The message of a rejection, in place of the policy's own.
     pub message: Option<String>,
     /// `monitor` or `protect`.
     pub mode: Option<String>,
-    /// Where the policy-server finds the module.
+    /// The URL of the module.
     pub module: Option<String>,
     /// Whether it may change objects.
     pub mutating: Option<bool>,
@@ -65,11 +65,11 @@ pub struct PolicySpec {
     pub settings: BTreeMap<String, Value>,
     /// `None` or `NoneOnDryRun`.
     pub side_effects: Option<String>,
-    /// How long an evaluation may take, in seconds.
+    /// The longest time of an evaluation, in seconds.
     pub timeout_eval_seconds: Option<i64>,
-    /// How long a request may take, in seconds.
+    /// The longest time of a request, in seconds.
     pub timeout_seconds: Option<i64>,
-    /// All of it, as in the file.
+    /// The whole `spec`, as in the file.
     #[serde(skip)]
     pub spec: Value,
     /// The paths of the fields that are unknown, such as `spec.rules[0].resorces`. The API server drops them.

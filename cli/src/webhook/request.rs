@@ -42,7 +42,7 @@ pub struct Unknown {
     is_assumed: bool,
 }
 
-/// Who sends a request.
+/// The sender of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Requester<'n> {
     /// The user who applies manifests.
@@ -57,7 +57,7 @@ pub enum Requester<'n> {
     ControllerOf(&'n str),
 }
 
-/// What the API server's plugins add to a Pod that lacks it.
+/// The fields that plugins of an API server add to a Pod that lacks them.
 const ADDED_IF_ABSENT: [&str; 7] = [
     "object.spec.serviceAccountName",
     "object.spec.serviceAccount",
@@ -68,7 +68,7 @@ const ADDED_IF_ABSENT: [&str; 7] = [
     "object.spec.preemptionPolicy",
 ];
 
-/// What the API server's plugins add to, whatever a Pod has.
+/// The fields that plugins of an API server add to, whatever a Pod has.
 const ADDED_TO: [&str; 7] = [
     "object.spec.volumes",
     "object.spec.tolerations",
@@ -123,7 +123,7 @@ impl Request {
         self
     }
 
-    /// Returns why what an expression reads is not known, if so; with `assumed`, also what is only assumed.
+    /// Returns why a field that an expression reads is not known; with `assumed`, also why it is only assumed.
     pub fn unknown_in(&self, read: &Read, assumed: bool) -> Option<String> {
         let mut unknown = self.unknown.iter().filter(|unknown| assumed || !unknown.is_assumed);
         let unknown = unknown.find(|unknown| read.overlaps(unknown.path))?;
@@ -158,7 +158,7 @@ impl Request {
         }
     }
 
-    /// Returns the name of the namespace that it is about; none, if it is about something of the whole cluster.
+    /// Returns the name of the namespace that it is about; `None` if it is about something of the whole cluster.
     pub fn namespace(&self) -> Option<&str> {
         self.json["namespace"].as_str().filter(|name| !name.is_empty())
     }
@@ -176,7 +176,7 @@ impl Request {
 }
 
 impl Requester<'_> {
-    /// Returns who creates an object: the controller of its owner; somebody, if nothing owns it.
+    /// Returns who creates an object: the controller of its owner, or an unknown user if nothing owns it.
     pub fn creator(object: &Value) -> Requester<'_> {
         controller_reference(object).map_or(Requester::Somebody, |owner| Requester::ControllerOf(text(&owner["kind"])))
     }
@@ -253,7 +253,7 @@ fn creation(resource: Resource, name: &str, mut object: Value, user_info: Value)
     request
 }
 
-/// Returns the request that a document is, with or without its AdmissionReview, or that its manifest makes; none, if the
+/// Returns the request that a document is, with or without its AdmissionReview, or that its manifest makes; `None` if the
 /// policy does not handle its kind.
 ///
 /// # Errors
@@ -290,7 +290,7 @@ pub fn recorded_request(document: &Value) -> Option<&Value> {
 }
 
 /// Returns the request with which an administrator, or the kubelet of a Node, would create what a manifest says; with an
-/// `old` object, update that. None, if the policy has no rules for it.
+/// `old` object, update that. `None` if the policy has no rules for it.
 ///
 /// # Errors
 /// The policy knows another version of it.

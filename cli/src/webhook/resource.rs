@@ -9,7 +9,7 @@ use serde_json::Value;
 /// The field of a `nodeAffinity` that nodes must meet.
 pub const REQUIRED_AFFINITY: &str = node_affinity::REQUIRED_AFFINITY[2];
 
-/// Returns the resource of a manifest; none, if the policy has no rules for it.
+/// Returns the resource of a manifest; `None` if the policy has no rules for it.
 ///
 /// # Errors
 /// The policy knows another version of it.

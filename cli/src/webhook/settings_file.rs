@@ -19,7 +19,7 @@ use crate::{
 
 const POLICY: &str = "ClusterAdmissionPolicy";
 
-/// What the kinds of Kubewarden's policies end with.
+/// The end of the kinds of Kubewarden's policies.
 const POLICIES: &str = "AdmissionPolicy";
 
 const EXPECTED: &str = "expected what stands under spec.settings of a policy, or a whole ClusterAdmissionPolicy";
@@ -45,7 +45,7 @@ pub struct SettingsFile {
     pub name: Option<String>,
     /// Its labels and annotations, as `labels` and `annotations`.
     pub metadata: Value,
-    /// How the policy is deployed, if the file says so.
+    /// The `spec` of the policy; `None` for settings alone.
     pub policy: Option<PolicySpec>,
 }
 
@@ -90,7 +90,7 @@ impl SettingsFile {
         self.policy.as_ref().is_some_and(PolicySpec::is_about_nodes)
     }
 
-    /// This policy, or these settings, with `settings` in their place.
+    /// Returns this policy, or these settings, with `settings` in their place.
     pub fn with_settings(&self, settings: Value) -> Self {
         Self { typed: read(&settings), settings, ..self.clone() }
     }
