@@ -9,7 +9,7 @@ use super::{controllers::is_by_controller, kind::resource_of};
 use crate::input::json::{members, text, typed};
 
 /// Returns the path of the Pod template in objects of a resource, if they have one.
-fn template_path(resource: Resource) -> Option<&'static [&'static str]> {
+pub fn template_path(resource: Resource) -> Option<&'static [&'static str]> {
     resource.has_template().then(|| resource.template())
 }
 

@@ -120,8 +120,9 @@ impl Evaluator {
         object: &Value,
         namespace: &Value,
     ) -> Result<Option<Context<'static, 'static>>> {
-        let label = |of: &Value, key: &str| of["metadata"]["labels"][key].as_str();
-        if !selects(&self.namespaces, |key| label(namespace, key)) || !selects(&self.objects, |key| label(object, key))
+        let [of_namespace, of_object] = [namespace, object].map(|of| &of["metadata"]["labels"]);
+        if !selects(&self.namespaces, |key| of_namespace[key].as_str())
+            || !selects(&self.objects, |key| of_object[key].as_str())
         {
             return Ok(None);
         }
