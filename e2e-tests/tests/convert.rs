@@ -115,7 +115,7 @@ fn compare_node_selector(policy: &Policy, vector: &Value) -> Result<&'static str
         Ok(settings) => settings,
         Err(error) => {
             let told = format!("{error:#}");
-            ensure!(told.starts_with("podNodeSelectorPluginConfig.") && told.contains("can't read it"), "{told}");
+            ensure!(told.contains(": podNodeSelectorPluginConfig.") && told.contains("can't read it"), "{told}");
             return Ok("convert refuses the configuration: the plugin can't read it");
         }
     };
