@@ -31,6 +31,9 @@ pub fn exclusion(Exclusion { by, what }: &Exclusion, target: &str) -> String {
             let tolerated = if *for_a_time { "tolerates for some seconds only" } else { "does not tolerate" };
             format!("the {target} has the {noun} {}, which the Pod {tolerated}", listed(&texts))
         }
+        Obstacle::Volume { pod, volume } => {
+            format!("the {target} does not reach the PersistentVolume {volume} of Pod {pod}")
+        }
         Obstacle::MatchesNothing => "the Pod's required node affinity matches no node".to_owned(),
     }
 }

@@ -738,3 +738,36 @@ fn nothing_is_created_in_a_namespace_that_is_deleted() -> Result<()> {
     assert!(text(&output).contains("is refused: the namespace is being deleted"), "{output:?}");
     Ok(())
 }
+
+/// A StatefulSet whose Pod has a volume in zone a, and which the policy leads to zone b.
+#[rstest]
+#[case::of_the_workload("statefulset/db")]
+#[case::of_the_pod("pod/db-0")]
+fn a_volume_that_no_node_reaches_is_the_reason(#[case] subject: &str) -> Result<()> {
+    let objects = "
+- apiVersion: apps/v1
+  kind: StatefulSet
+  metadata: { name: db, namespace: a }
+  spec: { replicas: 1, selector: { matchLabels: { app: db } }, volumeClaimTemplates: [{ metadata: { name: data } }],
+    template: { metadata: { labels: { app: db } }, spec: { containers: [{ name: c, image: i }] } } }
+- apiVersion: v1
+  kind: Pod
+  metadata: { name: db-0, namespace: a, uid: x, labels: { app: db },
+    ownerReferences: [{ apiVersion: apps/v1, kind: StatefulSet, name: db, controller: true }] }
+  spec: { nodeName: red, containers: [{ name: c, image: i }],
+    volumes: [{ name: data, persistentVolumeClaim: { claimName: data-db-0 } }] }
+  status: { phase: Running }
+- { apiVersion: v1, kind: PersistentVolumeClaim, metadata: { name: data-db-0, namespace: a }, spec: { volumeName: pv-a } }
+- apiVersion: v1
+  kind: PersistentVolume
+  metadata: { name: pv-a }
+  spec: { nodeAffinity: { required: { nodeSelectorTerms:
+    [{ matchExpressions: [{ key: zone, operator: In, values: [a] }] }] } } }
+";
+    let output = explain_one(BLUE, "spec: {}", objects, &[subject])?;
+    let told = text(&output);
+    let expected = "with the policy it waits: no node fits pool=blue, zone=b (blue): the node does not reach the PersistentVolume pv-a of Pod db-0";
+    let without_zone = expected.replace(", zone=b", "");
+    assert!(told.contains(expected) || told.contains(&without_zone), "{told}");
+    Ok(())
+}

@@ -155,6 +155,7 @@ impl Vector {
                 Obstacle::Name => refuses("NodeName") || refuses("NodeAffinity"),
                 Obstacle::Label(_) | Obstacle::MatchesNothing => refuses("NodeAffinity"),
                 Obstacle::Taints { .. } => is_evicted_later(&fit) != refuses("TaintToleration"),
+                Obstacle::Volume { .. } => refuses("VolumeBinding"),
             },
         };
         ensure!(is_right, "found {fit:?}, the scheduler says {:?}", self.refused_by.get(&node.name));

@@ -96,6 +96,9 @@ impl Explain {
                 Resource::CronJob => &[Job],
                 _ => &[],
             };
+            let arguments = vec!["--namespace", namespace];
+            queries.push(Query { kind: Kind::PersistentVolumeClaim, arguments });
+            queries.push(Query::all(Kind::PersistentVolume));
             queries.push(of(subject.resource, vec![&subject.name, "--namespace", namespace]));
             queries.extend(related.iter().map(|related| of(*related, vec!["--namespace", namespace])));
         }

@@ -6,7 +6,7 @@ use super::reason::Reason;
 use crate::{
     lists::distinct,
     places::{
-        fit::{Fit as Answer, best},
+        fit::{Exclusion, Fit as Answer, Obstacle, Spec, best},
         node_map::{NodeMap, Place, Pool},
         requests::Lack,
     },
@@ -202,6 +202,19 @@ impl Fit {
     /// Returns the pools where the Pod can run now.
     pub fn usable(&self) -> impl Iterator<Item = &PoolFit> {
         self.pools.iter().filter(|pool| pool.is_usable())
+    }
+
+    /// Excludes the Pod from all pools that accept it, since none of them reaches the volume of a Pod.
+    pub fn exclude_by_volume(&mut self, pod: &str, volume: &str) {
+        let what = Obstacle::Volume { pod: pod.to_owned(), volume: volume.to_owned() };
+        let answer = Answer::No(Exclusion { by: Spec::Pod, what });
+        for pool in self.pools.iter_mut().filter(|pool| pool.is_usable() || !pool.not_now().is_empty()) {
+            pool.reason = Reason::new(&answer, false, &[]);
+            pool.excluded_by = pool.reason.as_ref().map(Reason::text);
+            pool.on_nodes = Some(answer.clone());
+            (pool.fits, pool.creates) = (false, None);
+        }
+        self.not_now.clear();
     }
 
     /// Returns the pools in groups with the same answer: those that can run the Pod first.

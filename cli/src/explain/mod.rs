@@ -14,6 +14,7 @@ pub mod subject;
 use std::rc::Rc;
 
 use anyhow::{Context, Result};
+use k8s_openapi::api::core::v1::PersistentVolume;
 use node_placement_policy::{
     resource::Resource,
     selector::{Requirement, Selector},
@@ -35,7 +36,13 @@ use crate::{
     },
     engine::policy::Policy,
     input::json::{remove, text, title},
-    places::pod::PodNeeds,
+    places::{
+        fit::Fit as Answer,
+        node_map::{NodeMap, Place},
+        pod::PodNeeds,
+        volumes::Volumes,
+    },
+    preview::ties::Ties,
     rules::{Rule, RuleKind},
     verdict::{Created, PodSpecs, Scheduler, Subject, World},
     webhook::{
@@ -159,6 +166,28 @@ impl Explainer<'_> {
         Ok(vec![spec])
     }
 
+    /// Finds a volume of the subject that none of the places reaches which accept its Pods.
+    fn find_unreached(&self, map: &NodeMap, places: &[(Place, Answer)], fit: &mut Fit) -> Result<()> {
+        let Some(object) = self.object else { return Ok(()) };
+        if self.world.cluster.all::<PersistentVolume>().next().is_none() {
+            return Ok(());
+        }
+        let cluster = Cluster::new(self.world.cluster)?;
+        let volumes = Volumes::new(cluster.volumes.values(), cluster.claims.values());
+        let is_it = |identity: &Identity| is_of(object, identity);
+        let workload = cluster.workloads.iter().find(|workload| is_it(&workload.json.identity));
+        let mut pods = cluster.workloads.iter().flat_map(Workload::all_pods).chain(&cluster.pods);
+        let ties = match (workload, pods.find(|pod| is_it(&pod.json.identity))) {
+            (Some(workload), _) => Ties::of_workload(workload, &cluster, &volumes),
+            (None, Some(pod)) => Ties::of_pod(pod, &volumes),
+            (None, None) => return Ok(()),
+        };
+        if let Some((pod, volume)) = ties.unreached(map, places).next() {
+            fit.exclude_by_volume(pod, volume);
+        }
+        Ok(())
+    }
+
     fn needs(&self, specs: &[Value]) -> Result<Rc<PodNeeds>> {
         self.world.needs(specs).with_context(|| self.object.map_or_else(|| "a Pod".to_owned(), title))
     }
@@ -197,15 +226,17 @@ fn refused(created: &Created, enforced: &Created, part: &str) -> Option<Refused>
     Some(Refused { text, would_be, is_of_pods: is_of_pods && part.is_empty() })
 }
 
+/// Returns whether an object has this identity.
+fn is_of(object: &Value, identity: &Identity) -> bool {
+    object["kind"] == identity.kind.as_str()
+        && object["metadata"]["name"] == identity.name.as_str()
+        && object["metadata"]["namespace"].as_str() == identity.namespace.as_deref()
+}
+
 /// Returns the ReplicaSets or Jobs of a workload that still make Pods from an older template.
 fn older_parts(object: &Value, cluster: &Manifests) -> Result<Vec<Value>> {
     let cluster = Cluster::new(cluster)?;
-    let is_it = |workload: &&Workload| {
-        let (kind, identity) = (&object["kind"], &workload.json.identity);
-        *kind == identity.kind.as_str()
-            && object["metadata"]["name"] == identity.name.as_str()
-            && object["metadata"]["namespace"].as_str() == identity.namespace.as_deref()
-    };
+    let is_it = |workload: &&Workload| is_of(object, &workload.json.identity);
     let revisions = cluster.workloads.iter().find(is_it).map(|workload| workload.revisions.as_slice());
     let templates = revisions.unwrap_or_default().iter().filter_map(|revision| revision.template.as_ref().ok());
     Ok(templates.map(|template| template.json.parse()).collect())
@@ -223,7 +254,11 @@ impl PlaceFinder<'_> {
     fn find(&self, pod: &Rc<PodNeeds>, scenario: Scenario<'_>, is_fenced: bool) -> Result<Fit> {
         let Self { scheduler, explainer, rules } = self;
         let rules = if is_fenced { *rules } else { &[] };
-        let mut fit = Fit::new(&scheduler.map, &scheduler.places(explainer.namespace, pod, scenario)?, rules);
+        let places = scheduler.places(explainer.namespace, pod, scenario)?;
+        let mut fit = Fit::new(&scheduler.map, &places, rules);
+        if fit.pools.iter().any(|pool| pool.fits) {
+            explainer.find_unreached(&scheduler.map, &places, &mut fit)?;
+        }
         if fit.usable().next().is_none() && !fit.too_small.is_empty() {
             let unfenced = pod.without(&required(rules));
             let places = Fit::new(&scheduler.map, &scheduler.map.fits(&unfenced), &[]);

@@ -85,6 +85,13 @@ pub enum Obstacle {
         /// Whether it tolerates each for some seconds, after which it is evicted.
         for_a_time: bool,
     },
+    /// A volume of a Pod is reached from none of the places that accept it.
+    Volume {
+        /// The name of the Pod.
+        pod: String,
+        /// The name of the PersistentVolume.
+        volume: String,
+    },
     /// The Pod's required node affinity matches no node at all: it has no term, or only empty, invalid or contradictory
     /// ones.
     MatchesNothing,

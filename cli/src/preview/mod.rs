@@ -21,7 +21,7 @@ mod restart;
 mod rulebook;
 mod subject;
 mod tenants;
-mod ties;
+pub mod ties;
 mod unschedulable;
 mod verdict;
 mod who_may_run_where;

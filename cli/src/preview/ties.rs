@@ -60,12 +60,18 @@ impl<'c> Ties<'c> {
         self.volumes.extend(own.map(|volume| (pod.name().to_owned(), volume)));
     }
 
+    /// Returns the volumes that none of these places reaches, each after the name of its Pod.
+    pub fn unreached(&self, map: &NodeMap, places: &[(Place, Fit)]) -> impl Iterator<Item = (&str, &str)> {
+        let unreached = self.volumes.iter().filter(|(_, volume)| !volume.is_reached(map, places));
+        unreached.map(|(pod, volume)| (pod.as_str(), volume.name.as_str()))
+    }
+
     /// Returns what keeps some of the Pods from running in these places. Whether there are hosts enough for replicas that
     /// must be apart depends on an autoscaler.
     pub fn obstacles(&self, map: &NodeMap, places: &[(Place, Fit)]) -> Vec<Unschedulable> {
         let mut obstacles = vec![];
-        for (pod, volume) in self.volumes.iter().filter(|(_, volume)| !volume.is_reached(map, places)) {
-            obstacles.push(Unschedulable::Volume { pod: pod.clone(), volume: volume.name.clone() });
+        for (pod, volume) in self.unreached(map, places) {
+            obstacles.push(Unschedulable::Volume { pod: pod.to_owned(), volume: volume.to_owned() });
         }
         if let Some((spec, labels, replicas)) = self.apart {
             let crowds = crowds(map, spec, labels, places, replicas).into_iter();
