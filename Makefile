@@ -82,9 +82,10 @@ run:
 	@$(MAKE) --no-print-directory --jobs=2 policy.wasm tool
 	@$(TOOL) $(RUN_ARGUMENTS)
 
+# With the workspace's features, dependencies are compiled once for the tool and for the tests.
 .PHONY: tool
 tool: | toolchain
-	@cargo build --quiet --locked -p kubectl-node-placement
+	@cargo build --quiet --locked --workspace --exclude bench --bin kubectl-node_placement
 
 # The tool in a browser, as one file. Needs Node.js, npm and xz, and says so before it builds anything.
 PLAYGROUND_FILES := $(wildcard playground/*.* playground/src/*)
@@ -101,8 +102,8 @@ $(BUILD)/playground.html: $(PLAYGROUND_TOOL) $(PLAYGROUND_FILES) playground/node
 $(PLAYGROUND_TOOL): $(PLAYGROUND_MODULE)
 	xz --stdout --check=crc32 $< > $@
 
-# The stack is that of a native process.
-$(PLAYGROUND_MODULE): export CARGO_TARGET_WASM32_WASIP1_RUSTFLAGS := -Clink-arg=-zstack-size=8388608 $(ADDRESSES) $(NAMES)
+# The stack is that of a native process. Warnings are errors: no other build compiles the tool for Wasm.
+$(PLAYGROUND_MODULE): export CARGO_TARGET_WASM32_WASIP1_RUSTFLAGS := -Clink-arg=-zstack-size=8388608 $(ADDRESSES) $(NAMES) -Dwarnings
 $(PLAYGROUND_MODULE): $(SOURCES) $(TOOL_SOURCES) Makefile | toolchain
 	cargo build --locked --profile playground --target $(TARGET) -p kubectl-node-placement --no-default-features
 	touch $@
@@ -163,9 +164,15 @@ image: | buildah
 		--file Containerfile $(DIST)/context
 	buildah --storage-driver vfs manifest push --all $(IMAGE) oci:$(DIST)/image:latest
 
+# Clippy is the compiler with more lints. It compiles the tests and benches here. As `make lint`, it would compile
+# everything once more.
+CLIPPY := RUSTC_WORKSPACE_WRAPPER=clippy-driver CLIPPY_ARGS=-Dwarnings
+BENCHES := --bench cost --bench preview --bench report
+
 .PHONY: test
-test: fmt lint policy.wasm floor.wasm | toolchain
-	cargo test --workspace --exclude bench --locked
+test: fmt lint-module policy.wasm floor.wasm | toolchain
+	$(CLIPPY) cargo test --workspace --locked --no-run --lib --bins --tests $(BENCHES)
+	$(CLIPPY) cargo test --workspace --exclude bench --locked
 
 # Opens the preview's page in Chromium, as wide as a phone and as a desk, and makes the picture of it in docs.
 .PHONY: page
@@ -185,10 +192,12 @@ fmt: | toolchain
 	cargo fmt --manifest-path fuzz/Cargo.toml -- --check
 
 .PHONY: lint
-lint: | toolchain
+lint: lint-module | toolchain
 	cargo clippy --workspace --all-targets --locked -- -D warnings
+
+.PHONY: lint-module
+lint-module: | toolchain
 	cargo clippy --target $(TARGET) -p node-placement-policy --locked -- -D warnings
-	cargo clippy --target $(TARGET) -p kubectl-node-placement --no-default-features --locked -- -D warnings
 
 # Stops at what breaks a check, and says how to see it again; fuzz/README.md tells what becomes of the rest. A sanitizer
 # would only slow it down: the policy has no unsafe code.
