@@ -59,6 +59,15 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
+/// Nodes are missing. The outcome is longer than its column.
+#[test]
+fn a_long_outcome_stands_apart_from_its_workloads() -> Result<()> {
+    let files = Files::new("long-outcome", BLUE, &list(&[NAMESPACE, REFUSED]))?;
+    let output = text(&files.preview(&[])?.stdout);
+    assert!(output.contains("\n  could not be evaluated\n                "), "{output}");
+    Ok(())
+}
+
 #[rstest]
 #[case::ready("ready", &[NAMESPACE, NODE], &[], 0)]
 #[case::not_yet("not-yet", &[NAMESPACE, NODE, REFUSED], &[], 1)]

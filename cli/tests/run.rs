@@ -167,17 +167,19 @@ fn a_twin_that_there_is_not_is_wrong_input(#[case] arguments: &[&str], #[case] t
     Ok(())
 }
 
-/// The deployed policy has it, and so they have it; `policy` writes a policy without it.
+/// Fields of a policy that what is written lacks, or has although it should not.
 #[rstest]
-#[case::policy(&["policy"], "spec.objectSelector is not kept")]
-#[case::backstop(&["policy", "--backstop"], "spec.objectSelector is carried over")]
-#[case::twin(&["policy", "--in-process"], "spec.objectSelector is carried over")]
-fn an_object_selector_is_told(#[case] command: &[&str], #[case] told: &str) -> Result<()> {
+#[case::selector(&["policy"], "spec.objectSelector is not kept")]
+#[case::selector_of_backstop(&["policy", "--backstop"], "spec.objectSelector is carried over")]
+#[case::selector_of_twin(&["policy", "--in-process"], "spec.objectSelector is carried over")]
+#[case::mode_of_backstop(&["policy", "--backstop"], "spec.mode: monitor is not carried over")]
+#[case::mode_of_twin(&["policy", "--in-process"], "spec.mode: monitor is not carried over")]
+fn differences_from_the_deployed_policy_are_reported(#[case] command: &[&str], #[case] told: &str) -> Result<()> {
     let settings = json!({ "placement": { "namespaces": [{ "name": "*", "requiredNodeSelector": "a=b" }] } });
     let policy = json!({
         "apiVersion": "policies.kubewarden.io/v1", "kind": "ClusterAdmissionPolicy", "metadata": { "name": "own" },
         "spec": {
-            "module": "registry://example.com/module:v1", "mutating": true, "settings": settings,
+            "module": "registry://example.com/module:v1", "mutating": true, "mode": "monitor", "settings": settings,
             "objectSelector": { "matchLabels": { "a": "b" } },
             "rules": [{ "apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"], "operations": ["CREATE"] }],
         },

@@ -8,6 +8,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 
 use super::{ExitStatus, args::existing};
 use crate::{
+    PolicySpec,
     engine::policy::mistakes,
     input::documents::{of_file, read_text, yaml_documents},
     input::settings_file::SettingsFile,
@@ -52,6 +53,12 @@ fn fields_not_carried_over(file: &SettingsFile) -> Vec<&'static str> {
     let selector = file.policy.as_ref().map(|policy| &policy.namespace_selector);
     let has_labels = selector.is_some_and(|selector| selector.match_labels.as_ref().is_some_and(|own| !own.is_empty()));
     let mut lines = vec![];
+    if file.policy.as_ref().is_some_and(PolicySpec::only_monitors) {
+        lines.push(
+            "spec.mode: monitor is not carried over: the policy refuses and adds nothing, but what is written does as \
+             soon as it is applied",
+        );
+    }
     if has_labels {
         lines.push("spec.namespaceSelector.matchLabels is not carried over: Kubewarden drops it");
     }

@@ -30,6 +30,9 @@ use crate::{
 /// Every place, and whether a Pod can run there.
 pub type Fits = Rc<[(Place, Fit)]>;
 
+/// What namespaces require of labels of nodes, by scenario and namespace.
+type Required = HashMap<(ScenarioId, String), Rc<[Requirement]>>;
+
 /// Stands for the scheduler: where a Pod can run, and whether it can be bound there.
 ///
 /// One Binding stands for all Pods of a namespace and all nodes of a pool.
@@ -42,8 +45,7 @@ pub struct Scheduler<'c> {
     fits: RefCell<HashMap<*const PodNeeds, (Rc<PodNeeds>, Fits)>>,
     /// By scenario, namespace and node; of a node that Karpenter would create, the whole object.
     bindings: RefCell<HashMap<(ScenarioId, String, String), Admission>>,
-    /// What namespaces require of labels of nodes, by scenario and namespace.
-    required: RefCell<HashMap<(ScenarioId, String), Rc<[Requirement]>>>,
+    required: RefCell<Required>,
 }
 
 impl<'c> Scheduler<'c> {

@@ -54,8 +54,14 @@ impl Page {
         }
     }
 
-    /// Prints a text with a word in a column of its own before it.
+    /// Prints a text with a word in a column of its own before it. A word that is too long for the column has a line of
+    /// its own.
     fn beside(&mut self, word: &str, text: &str) {
+        let is_too_long = word.len() > INDENT - 3;
+        if is_too_long {
+            self.lines.push(format!("  {word}"));
+        }
+        let word = if is_too_long { "" } else { word };
         self.wrapped(&format!("  {word:<pad$}", pad = INDENT - 2), text, INDENT);
     }
 
