@@ -1,17 +1,17 @@
 //! What the policy would do, told offline: the library behind `kubectl node-placement`.
 //!
-//! Data flows one way: [`input`] → [`webhook`], [`places`] → [`verdict`] → [`preview`], [`explain`], [`trial`] → [`output`].
+//! Data flows one way: [`input`] → [`cluster`] → [`engine`] → [`webhook`], [`places`] → [`verdict`] → [`preview`], [`explain`], [`trial`] → [`output`].
 //!
 //! | modules | what they know |
 //! |---|---|
-//! | [`input`] | files, kubectl, settings; a cluster as its objects |
-//! | [`cluster`] | what is in a cluster, typed: workloads with their Pods, Nodes, what is not known |
+//! | [`input`] | files of JSON and YAML; settings |
+//! | [`cluster`] | the objects of a cluster, from files or kubectl; typed: workloads with their Pods, Nodes; what is not known |
 //! | [`engine`] | a policy, what runs it, and what it answers |
 //! | [`webhook`] | the deployment: which requests an API server sends to the policies, and what becomes of them |
 //! | [`verdict`] | the one question: what becomes of a workload or a Pod |
 //! | [`places`] | which nodes, and which NodePools, can run a Pod, and what excludes it from the others |
 //! | [`policies`] | the ClusterAdmissionPolicy around the settings: as it is written, and what settings need of it; the backstop behind it |
-//! | [`demands`] | which entry holds in a namespace, and all that is demanded there |
+//! | [`rules`] | which entry applies in a namespace, and what is required, added and allowed there |
 //! | [`check`] | what is wrong with settings, and with the policies around them |
 //! | [`preview`], [`explain`] | what would become of a whole cluster; what holds in a namespace |
 //! | [`trial`] | requests put to the policies, for `try` and [`testing`] |
@@ -24,7 +24,6 @@ pub mod check;
 pub mod cluster;
 pub mod commands;
 pub mod convert;
-pub mod demands;
 pub mod engine;
 pub mod explain;
 pub mod input;
@@ -33,6 +32,7 @@ pub mod output;
 pub mod places;
 pub mod policies;
 pub mod preview;
+pub mod rules;
 pub mod template;
 pub mod testing;
 pub mod text;
@@ -41,13 +41,12 @@ pub mod verdict;
 pub mod webhook;
 pub mod words;
 
-pub use engine::policy::{Answer, Call, Evaluation, Policy, SettingsAnswer, payload};
+pub use cluster::manifests::{Identity, Manifest, Manifests};
+pub use engine::policy::{Answer, Call, Evaluation, Policy, SettingsAnswer, admission_request, payload};
 pub use input::{
     documents::{read_document, read_documents},
-    manifests::{Identity, Manifest, Manifests},
     settings::ManagedKeys,
-    settings_file::SettingsFile,
 };
 pub use node_placement_policy::cluster::{Cluster, GetResourceRequest, LogLevel};
 pub use text::wrap;
-pub use webhook::{policy_spec::PolicySpec, request::admission_request};
+pub use webhook::{policy_spec::PolicySpec, settings_file::SettingsFile};

@@ -15,12 +15,13 @@ use crate::{
         fit::{Fit, PoolFit},
         rules::Rules,
     },
-    input::{json::text, settings_file::label_keys_of_files},
+    input::json::text,
     verdict::{PodSpecs, Scheduler, Subject, World},
     webhook::{
         deployment::{Admission, Deployment, Review, Scenario, Target},
         pods::{ANY_POD, bound_pod, environment},
         request::Request,
+        settings_file::label_keys_of_files,
     },
 };
 
@@ -292,7 +293,7 @@ impl Trial<'_> {
             return Ok(());
         }
         let (files, namespace) = (self.deployment.files, text(&pod["metadata"]["namespace"]));
-        let demands = match self.known.namespace(namespace) {
+        let of_namespace = match self.known.namespace(namespace) {
             Some(object) => Rules::read(files, namespace, object, Some(pod))?.1,
             None => vec![],
         };
@@ -300,7 +301,7 @@ impl Trial<'_> {
         let scheduler = Scheduler::new(self.known, label_keys_of_files(files), &[self.deployment], [&*needs])?;
         let scheduler = scheduler.for_pod(pod["metadata"]["name"].as_str());
         let places = scheduler.places(namespace, &needs, Scenario::With(self.deployment))?;
-        let fit = Fit::new(&scheduler.map, &places, &demands);
+        let fit = Fit::new(&scheduler.map, &places, &of_namespace);
         let nodes = |of: fn(&PoolFit) -> &[String]| fit.pools.iter().flat_map(of).cloned().collect::<Vec<_>>();
         pods.places = Places {
             nodes: Some(nodes(PoolFit::usable)),

@@ -17,5 +17,6 @@ mod planted;
 mod policy;
 mod preview;
 mod run;
+mod structure;
 mod testing;
 mod tour;

@@ -173,6 +173,7 @@ fn text(output: &Output) -> String {
         "it waits: no node fits",
         "(blue-1): no: the node has disk=ssd, the Pod needs disk=hdd, which its manifest requests",
         "(shared-1): no: the node has no label node.example.com/pool, the Pod needs node.example.com/pool=blue, required by",
+        "kubectl node-placement preview says what to do, if the policy is the cause",
     ]
 )]
 #[case::why_does_my_pod_wait_that_is_older_than_the_fence(

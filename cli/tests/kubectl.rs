@@ -374,7 +374,7 @@ fn the_entry_that_holds_is_the_one_whose_selector_pods_get() -> Result<()> {
             let namespace = serde_json::json!({
                 "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": name, "labels": labels },
             });
-            let explained = cli::demands::Demands::new(&read, name, Some(&namespace))?;
+            let explained = cli::rules::PolicyRules::new(&read, name, Some(&namespace))?;
             let holding = explained.entry().map(|at| format!("e{}", at.position));
             let request = cli::webhook::pods::plain_pod_request(name).json;
             let cluster: cli::Manifests = [namespace].into_iter().collect();

@@ -8,11 +8,8 @@ use std::{collections::BTreeMap, fs, path::Path};
 use anyhow::{Context, Result, ensure};
 use cli::{
     Manifests, Policy, SettingsFile,
-    cluster::Kind,
-    input::{
-        documents::objects,
-        kubectl::{Listed, Unreadable},
-    },
+    cluster::{Kind, manifests::Unlisted},
+    input::documents::objects,
     output::preview::{Origin, commands, page, text},
     preview::{Accepted, Forecast, Preview, PreviewInput},
 };
@@ -96,8 +93,8 @@ impl Planted {
 
     fn preview(&self) -> Result<Preview> {
         let list = json!({ "apiVersion": "v1", "kind": "List", "items": self.cluster });
-        let mut cluster = Listed::from(Manifests::read(objects(&list.to_string())?.texts)?);
-        cluster.unreadable = self.unlisted.iter().map(unreadable).collect();
+        let cluster = Manifests::read(objects(&list.to_string())?.texts)?;
+        let cluster = cluster.lacking(self.unlisted.iter().map(unlisted).collect());
         let accepted = self.accept.iter().map(|wanted| Accepted::ALL.into_iter().find(|known| known.name() == *wanted));
         let accepted = accepted.collect::<Option<Vec<_>>>().context("outcomes")?;
         let policy = Policy::native();
@@ -113,9 +110,9 @@ impl Planted {
     }
 }
 
-fn unreadable(resource: &String) -> Unreadable {
+fn unlisted(resource: &String) -> Unlisted {
     let kind = Kind::all().find(|kind| kind.for_kubectl() == *resource).unwrap_or(Kind::NodePool);
-    Unreadable { kind, resource: resource.clone(), is_not_found: false, reason: format!("{resource} is forbidden") }
+    Unlisted { kind, resource: resource.clone(), is_not_found: false, reason: format!("{resource} is forbidden") }
 }
 
 fn outcome(Forecast { outcome, would_be }: Forecast) -> String {

@@ -2,7 +2,12 @@
 //! `PodNodeSelector` and `PodTolerationRestriction`, less the differences that are named and counted here. The comments
 //! that `convert` writes tell each of them.
 
-use std::{collections::BTreeMap, fs, path::Path};
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::Path,
+    sync::atomic::{AtomicUsize, Ordering},
+};
 
 use anyhow::{Context, Result, ensure};
 use cli::{
@@ -74,7 +79,11 @@ fn counted(
 
 /// The settings for a plugin's configuration.
 fn converted(configuration: &Value) -> Result<Value> {
-    let plugins = Plugins::from_document(configuration, Path::new(""))?;
+    static FILES: AtomicUsize = AtomicUsize::new(0);
+    let name = format!("plugins-{}.json", FILES.fetch_add(1, Ordering::Relaxed));
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    fs::write(&path, configuration.to_string())?;
+    let plugins = Plugins::load(&path)?;
     let text = write_settings(&plugins, "a test", None, false)?;
     yaml_documents(&text)?.pop().context("settings")
 }
@@ -106,7 +115,7 @@ fn compare_node_selector(policy: &Policy, vector: &Value) -> Result<&'static str
         Ok(settings) => settings,
         Err(error) => {
             let told = format!("{error:#}");
-            ensure!(told.starts_with("podNodeSelectorPluginConfig.") && told.contains("can't read it"), "{told}");
+            ensure!(told.contains(": podNodeSelectorPluginConfig.") && told.contains("can't read it"), "{told}");
             return Ok("convert refuses the configuration: the plugin can't read it");
         }
     };

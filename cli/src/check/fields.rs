@@ -19,10 +19,11 @@ use serde_json::Value;
 
 use super::finding::{Finding, Findings};
 use crate::{
+    cluster::selectors::requirement,
     engine,
     input::json::{all_wrong, typed},
     policies::overrides::NAME_OF_AN_OBJECT,
-    webhook::policy_spec::{ContextAwareResource, PolicySpec, requirement},
+    webhook::policy_spec::{ContextAwareResource, PolicySpec},
 };
 
 const API_VERSION: &str = "policies.kubewarden.io/v1";

@@ -24,9 +24,9 @@ use crate::{
     Policy, SettingsFile,
     input::{
         json::{WrongType, title},
-        settings_file::is_foreign,
         yaml::{self, Document, RepeatedKey},
     },
+    webhook::settings_file::is_foreign,
 };
 
 /// What `check` finds, for programs.

@@ -1,18 +1,16 @@
-//! Who belongs to whom: which objects are judged by themselves, and which are a part of their owner.
+//! Finds out which objects are judged by themselves, and which are a part of their owner.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use node_placement_policy::resource::Resource;
-use serde_json::json;
 
-use super::{Kind, Owner};
-use crate::{input::manifests::Identity, webhook::delivery::selects};
+use super::{Kind, Owner, manifests::Identity, selectors::selects};
 
 /// An object that is a Pod or creates some, and its controlling owner.
 #[derive(Clone, Debug)]
 pub(super) struct Member {
-    /// What it is.
+    /// The resource that it is.
     pub resource: Resource,
     /// Its owner.
     pub owner: Option<Owner>,
@@ -20,7 +18,7 @@ pub(super) struct Member {
     pub is_left_out: bool,
 }
 
-/// All objects that are Pods or create some.
+/// The objects that are Pods or create some.
 #[derive(Default)]
 pub(super) struct Family {
     members: HashMap<Identity, Member>,
@@ -45,7 +43,7 @@ impl Family {
     }
 
     /// Returns the owner of a Pod or part, with the Deployment in place of a ReplicaSet that the cluster lacks.
-    pub fn owner_of(&self, owner: &Owner, namespace: &str, labels: &serde_json::Value) -> Identity {
+    pub fn owner_of(&self, owner: &Owner, namespace: &str, labels: &BTreeMap<String, String>) -> Identity {
         let identity = owner.identity(namespace);
         let is_replica_set = owner.workload_kind() == Some(Kind::Of(Resource::ReplicaSet));
         if !is_replica_set || self.members.contains_key(&identity) {
@@ -54,14 +52,14 @@ impl Family {
         let deployments = self.deployments.get(namespace).into_iter().flatten();
         let named = deployments
             .filter(|(name, _)| owner.name.strip_prefix(name.as_str()).is_some_and(|rest| rest.starts_with('-')));
-        let selecting = named.filter(|(_, selector)| selects(selector, labels));
+        let selecting = named.filter(|(_, selector)| selects(selector, |key| labels.get(key).map(String::as_str)));
         let Some((name, _)) = selecting.max_by_key(|(name, _)| name.len()) else { return identity };
         let deployment = Resource::Deployment;
         Identity::new(deployment.api_version(), deployment.kind(), Some(namespace), name)
     }
 
     /// Returns the workloads that an object is a part of, nearest first: the last one is judged, and the object with it.
-    /// None, if the object is judged by itself, since following its owners does not end at an object that is.
+    /// `None` if the object is judged by itself, since following its owners does not end at an object that is.
     pub fn owners(&self, identity: &Identity, owner: Option<Identity>) -> Vec<Identity> {
         let mut chain: Vec<Identity> = vec![];
         let mut next = owner;
@@ -78,7 +76,8 @@ impl Family {
             }
             let is_part = matches!(member.resource, Resource::ReplicaSet | Resource::Job);
             let namespace = current.namespace.clone().unwrap_or_default();
-            next = member.owner.as_ref().filter(|_| is_part).map(|own| self.owner_of(own, &namespace, &json!({})));
+            next =
+                member.owner.as_ref().filter(|_| is_part).map(|own| self.owner_of(own, &namespace, &BTreeMap::new()));
             chain.push(current);
         }
         chain

@@ -1,55 +1,29 @@
 //! Finds workloads and Pods: which objects are judged by themselves, and which Pods each workload has.
 
 use std::{
-    collections::{BTreeSet, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap},
     sync::Arc,
 };
 
 use anyhow::Result;
-use k8s_openapi::{
-    Resource as _,
-    api::{apps::v1 as apps, batch::v1 as batch, core::v1 as core},
-    apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta},
-};
-use node_placement_policy::resource::Resource;
-use serde_json::{Value, json};
+use k8s_openapi::{api::core::v1 as core, jiff::Timestamp};
+use node_placement_policy::{request::MIRROR, resource::Resource};
+use serde_json::Value;
 
 use super::{
-    Cluster, Finished, Gap, Kind, LocatedGap, Namespace, Owner, Pod, Problem, Revision, Unjudged, Workload,
+    Cluster, Finished, Gap, Kind, LocatedGap, OlderTemplate, Owner, Pod, Problem, Revision, Workload,
     family::{Family, Member},
-    pod::thinned,
-    workload::older_template,
+    manifests::{Identity, Manifest, Manifests},
+    other_kinds::{is_custom, is_looked_at, misnamed, unjudged},
+    pod_template::makes_other_pods,
+    workload::Object,
 };
-use crate::{
-    input::{
-        json::{list_of, part, text},
-        manifests::{Identity, Manifest, Manifests},
-    },
-    webhook::{
-        pods::{is_mirror, makes_other_pods},
-        request::is_terminating,
-    },
-};
-
-/// API groups whose unknown kinds are reported. `app` and `core` are common misspellings.
-const API_GROUPS: [&str; 8] = ["", "app", "apps", "batch", "extensions", "core", "node.k8s.io", "karpenter.sh"];
-
-/// The suffix of Kubernetes' own groups: `storage.k8s.io`.
-const OWN_GROUPS: &str = ".k8s.io";
-
-/// Kinds of these groups that no outcome depends on, one a line.
-const WITHOUT_EFFECT: &str = include_str!("kinds_without_effect.txt");
-
-/// Returns whether Kubernetes has a kind of this name, whose objects make no Pods.
-pub fn makes_no_pods(kind: &str) -> bool {
-    WITHOUT_EFFECT.lines().any(|known| known.eq_ignore_ascii_case(kind))
-}
 
 /// An object that is a Pod, or creates some.
 struct Found {
     identity: Identity,
     owner: Option<Owner>,
-    labels: Value,
+    labels: BTreeMap<String, String>,
     what: What,
 }
 
@@ -95,14 +69,11 @@ pub(super) fn found(objects: &Manifests) -> Result<Cluster> {
 
 impl Search {
     fn add_namespace(&mut self, manifest: &Manifest) -> Result<()> {
-        let namespace: core::Namespace = manifest.typed()?;
-        let name = manifest.identity.name.clone();
-        if is_terminating(&manifest.parse()) {
-            self.terminating.insert(name);
-            return Ok(());
-        }
-        let labels = Some(namespace.metadata.labels.unwrap_or_default());
-        self.cluster.namespaces.insert(name.clone(), Namespace { name, labels });
+        let core::Namespace { metadata, status, .. } = manifest.typed()?;
+        let phase = status.and_then(|status| status.phase);
+        let is_leaving = metadata.deletion_timestamp.is_some() || phase.as_deref() == Some("Terminating");
+        let names = if is_leaving { &mut self.terminating } else { &mut self.cluster.namespaces };
+        names.insert(manifest.identity.name.clone());
         Ok(())
     }
 
@@ -110,7 +81,7 @@ impl Search {
         let identity = &manifest.identity;
         let Some(Kind::Of(resource)) = Kind::of(&identity.api_version, &identity.kind).filter(|it| it.makes_pods())
         else {
-            if is_custom(&identity.api_version) {
+            if is_custom(identity.group()) {
                 self.custom.push(manifest.clone());
             } else if let Some(problem) = misnamed(identity) {
                 self.note(identity, problem);
@@ -135,7 +106,7 @@ impl Search {
         let pod: core::Pod = manifest.typed()?;
         let identity = manifest.identity.clone();
         let owner = Owner::of(&pod.metadata);
-        let labels = json!(pod.metadata.labels);
+        let labels = pod.metadata.labels.clone().unwrap_or_default();
         let is_leaving = pod.metadata.deletion_timestamp.is_some();
         let phase = pod.status.as_ref().and_then(|status| status.phase.as_deref());
         let is_finished = matches!(phase, Some("Succeeded" | "Failed"));
@@ -143,10 +114,9 @@ impl Search {
             self.note(&identity, Problem::NoSpec);
         }
         let is_left_out =
-            is_leaving || is_finished || is_mirror(&json!({ "metadata": { "annotations": pod.metadata.annotations } }));
+            is_leaving || is_finished || pod.metadata.annotations.as_ref().is_some_and(|own| own.contains_key(MIRROR));
         self.family.add(identity.clone(), Member { resource: Resource::Pod, owner: owner.clone(), is_left_out });
-        let may_come_again =
-            is_finished && !is_leaving && owner.as_ref().is_some_and(|owner| is_custom(&owner.api_version));
+        let may_come_again = is_finished && !is_leaving && owner.as_ref().is_some_and(|owner| is_custom(owner.group()));
         let what = match (is_left_out, may_come_again) {
             (true, false) if is_finished => return Ok(()),
             (true, false) => What::Leaving,
@@ -165,7 +135,7 @@ impl Search {
             return;
         }
         if counts {
-            self.add_name(namespace);
+            self.cluster.namespaces.insert(namespace.to_owned());
         }
         self.found.push(found);
     }
@@ -183,34 +153,25 @@ impl Search {
     }
 
     fn add_workload(&mut self, manifest: &Arc<Manifest>, resource: Resource, namespace: &str) -> Result<()> {
-        check_types(manifest)?;
-        let (identity, object) = (manifest.identity.clone(), manifest.parse());
-        let metadata: ObjectMeta = part(&object["metadata"], "metadata.")?;
-        let owner = Owner::of(&metadata);
-        let is_leaving = metadata.deletion_timestamp.is_some();
-        let is_done = is_finished_job(resource, &object);
+        let object: Object = manifest.typed()?;
+        let identity = manifest.identity.clone();
+        let owner = Owner::of(&object.metadata);
+        let is_leaving = object.metadata.deletion_timestamp.is_some();
+        let is_done = resource == Resource::Job && object.has_ended();
         let is_left_out = is_leaving || is_done || is_left_behind(resource, &object, owner.as_ref());
         self.family.add(identity.clone(), Member { resource, owner: owner.clone(), is_left_out });
-        if resource == Resource::Deployment
-            && let Ok(selector) = part::<LabelSelector>(&object["spec"]["selector"], "spec.selector.")
-        {
-            self.family.add_selector(namespace, &identity.name, selector);
+        if let Some(selector) = object.selector().filter(|_| resource == Resource::Deployment) {
+            self.family.add_selector(namespace, &identity.name, selector.clone());
         }
-        let may_come_again =
-            is_done && !is_leaving && owner.as_ref().is_some_and(|owner| is_custom(&owner.api_version));
-        let workload = Workload::new(manifest.clone(), resource, owner.clone(), &object);
+        let may_come_again = is_done && !is_leaving && owner.as_ref().is_some_and(|owner| is_custom(owner.group()));
+        let workload = Workload::new(manifest.clone(), resource, object);
         let what = match workload.filter(|_| !is_left_out || may_come_again) {
             Some(workload) => What::Workload(Box::new(workload)),
             None => What::Gone,
         };
-        let found = Found { identity, owner, labels: json!({}), what };
+        let found = Found { identity, owner, labels: BTreeMap::new(), what };
         self.keep(found, may_come_again, !is_left_out, namespace);
         Ok(())
-    }
-
-    fn add_name(&mut self, namespace: &str) {
-        let name = namespace.to_owned();
-        self.cluster.namespaces.entry(name.clone()).or_insert(Namespace { name, labels: None });
     }
 
     fn note(&mut self, identity: &Identity, problem: Problem) {
@@ -271,10 +232,10 @@ impl Search {
 
     /// Adds the newest of each group of finished Pods or Jobs: those of one kind of owners that are alike.
     fn add_finished(&mut self) {
-        let mut groups: Vec<(String, core::PodSpec, Found)> = vec![];
+        let mut groups: Vec<(String, core::PodSpec, Found, usize)> = vec![];
         let mut finished = std::mem::take(&mut self.finished);
         finished.sort_by_key(|found| std::cmp::Reverse(created(found)));
-        for mut found in finished {
+        for found in finished {
             let Some(owner) = &found.owner else { continue };
             let group = format!(
                 "{} {} {} of {}",
@@ -284,30 +245,28 @@ impl Search {
                 found.identity.kind
             );
             let shape = shape(&found);
-            match groups.iter_mut().find(|(own, own_shape, _)| *own == group && *own_shape == shape) {
-                Some((_, _, newest)) => count_one_more(newest),
-                None => {
-                    set_finished(&mut found);
-                    groups.push((group, shape, found));
-                }
+            match groups.iter_mut().find(|(own, own_shape, ..)| *own == group && *own_shape == shape) {
+                Some((.., others)) => *others += 1,
+                None => groups.push((group, shape, found, 0)),
             }
         }
-        for (_, _, found) in groups {
-            self.add_name(found.identity.namespace.as_deref().unwrap_or_default());
+        for (_, _, found, others) in groups {
+            self.cluster.namespaces.insert(found.identity.namespace.clone().unwrap_or_default());
+            let finished = Some(Finished { others });
             match found.what {
-                What::Pod(pod) => self.cluster.pods.push(Pod { owner: found.owner, ..*pod }),
-                What::Workload(workload) => self.cluster.workloads.push(*workload),
+                What::Pod(pod) => self.cluster.pods.push(Pod { owner: found.owner, finished, ..*pod }),
+                What::Workload(workload) => self.cluster.workloads.push(Workload { finished, ..*workload }),
                 What::Leaving | What::Gone => {}
             }
         }
     }
 }
 
-/// What a workload has.
+/// The parts of a workload.
 #[derive(Default)]
 struct Children {
     pods: Vec<Pod>,
-    /// How many Pods are being deleted.
+    /// The number of Pods that are being deleted.
     leaving: usize,
     /// ReplicaSets and Jobs, with their Pods.
     parts: Vec<Workload>,
@@ -316,13 +275,13 @@ struct Children {
 impl Children {
     fn add_to(self, workload: &mut Workload, family: &Family) {
         let Self { pods, leaving, parts } = self;
-        let object = workload.json.parse();
         let there = pods.len() + parts.iter().map(|part| part.pods.len()).sum::<usize>();
         // All other controllers no longer count Pods that leave.
         let counts_leaving = matches!(workload.resource, Resource::StatefulSet | Resource::DaemonSet);
         let counted = there + if counts_leaving { leaving } else { 0 };
-        workload.lacks_pods = expected_pods(workload, &object, &parts, counted, family) > counted;
+        workload.lacks_pods = expected_pods(workload, &parts, counted, family) > counted;
         workload.pods.extend(pods);
+        let object = if parts.is_empty() { Value::Null } else { workload.json.parse() };
         for part in parts {
             let Workload { json, template, pods, .. } = part;
             if makes_other_pods(&object, &json.parse()) {
@@ -333,7 +292,9 @@ impl Children {
             }
         }
         workload.revisions.sort_by(|one, other| one.name.cmp(&other.name));
-        if let Some(older) = older_template(workload.resource, &object, !workload.revisions.is_empty()) {
+        let older = workload.reported.older.clone();
+        let is_there = older == Some(OlderTemplate::ReplicaSet) && !workload.revisions.is_empty();
+        if let Some(older) = older.filter(|_| !is_there) {
             let name = older.name().to_owned();
             let gap = Gap::OlderTemplate(workload.json.identity.clone(), older);
             workload.revisions.push(Revision { name, template: Err(gap), pods: vec![] });
@@ -342,143 +303,36 @@ impl Children {
 }
 
 /// Returns how many Pods a workload has by its status; where that is missing and some of its Pods are there, by its spec.
-fn expected_pods(workload: &Workload, object: &Value, parts: &[Workload], there: usize, family: &Family) -> usize {
+fn expected_pods(workload: &Workload, parts: &[Workload], there: usize, family: &Family) -> usize {
+    let by_status = |workload: &Workload| workload.reported.pods.unwrap_or_default();
     if workload.resource == Resource::CronJob {
-        let of_jobs: usize = parts.iter().map(|job| pods_by_status(&job.json.parse())).sum();
-        let is_absent = |job: &&Value| {
-            !family.has(&Identity::new("batch/v1", "Job", Some(workload.namespace()), text(&job["name"])))
-        };
-        return of_jobs + list_of(&object["status"]["active"]).iter().filter(is_absent).count();
+        let is_absent = |job: &&String| !family.has(&Identity::new("batch/v1", "Job", Some(workload.namespace()), job));
+        return parts.iter().map(by_status).sum::<usize>() + workload.reported.jobs.iter().filter(is_absent).count();
     }
-    let has_status = object["status"].as_object().is_some_and(|status| !status.is_empty());
-    if !has_status && there > 0 {
-        return count(&object["spec"]["replicas"]);
+    if workload.reported.pods.is_none() && there > 0 && workload.resource != Resource::Job {
+        return workload.replicas.and_then(|replicas| replicas.try_into().ok()).unwrap_or_default();
     }
-    pods_by_status(object)
-}
-
-fn pods_by_status(object: &Value) -> usize {
-    let status = &object["status"];
-    count(&status["replicas"]).max(count(&status["currentNumberScheduled"])).max(count(&status["active"]))
-}
-
-fn count(value: &Value) -> usize {
-    value.as_u64().and_then(|count| usize::try_from(count).ok()).unwrap_or_default()
+    by_status(workload)
 }
 
 fn order(identity: &Identity) -> (&Option<String>, &str, &str) {
     (&identity.namespace, &identity.kind, &identity.name)
 }
 
-/// Reports wrong types: nothing that a verdict depends on may be taken to be absent.
-fn check_types(manifest: &Manifest) -> Result<()> {
-    let Identity { api_version, kind, .. } = &manifest.identity;
-    match (api_version.as_str(), kind.as_str()) {
-        ("v1", core::ReplicationController::KIND) => manifest.typed::<core::ReplicationController>().map(drop),
-        ("apps/v1", apps::Deployment::KIND) => manifest.typed::<apps::Deployment>().map(drop),
-        ("apps/v1", apps::ReplicaSet::KIND) => manifest.typed::<apps::ReplicaSet>().map(drop),
-        ("apps/v1", apps::StatefulSet::KIND) => manifest.typed::<apps::StatefulSet>().map(drop),
-        ("apps/v1", apps::DaemonSet::KIND) => manifest.typed::<apps::DaemonSet>().map(drop),
-        ("batch/v1", batch::Job::KIND) => manifest.typed::<batch::Job>().map(drop),
-        ("batch/v1", batch::CronJob::KIND) => manifest.typed::<batch::CronJob>().map(drop),
-        _ => Ok(()),
-    }
-}
-
-/// Returns whether a Job has run to its end.
-fn is_finished_job(resource: Resource, object: &Value) -> bool {
-    let has_ended = |it: &Value| matches!(text(&it["type"]), "Complete" | "Failed") && it["status"] == "True";
-    resource == Resource::Job && list_of(&object["status"]["conditions"]).iter().any(has_ended)
-}
-
 /// Returns whether an object is a ReplicaSet without replicas that a Deployment keeps to roll back.
-fn is_left_behind(resource: Resource, object: &Value, owner: Option<&Owner>) -> bool {
+fn is_left_behind(resource: Resource, object: &Object, owner: Option<&Owner>) -> bool {
     resource == Resource::ReplicaSet
-        && object["spec"]["replicas"] == 0
+        && object.wants_no_pods()
         && owner.and_then(Owner::workload_kind) == Some(Kind::Of(Resource::Deployment))
 }
 
-fn group_of(api_version: &str) -> &str {
-    api_version.split_once('/').map_or("", |(group, _)| group)
-}
-
-/// Returns whether an API group is none of Kubernetes' own.
-fn is_custom(api_version: &str) -> bool {
-    let group = group_of(api_version);
-    !API_GROUPS.contains(&group) && (!group.ends_with(OWN_GROUPS) || is_custom_of_k8s(group)) && group != "policy"
-}
-
-/// Returns whether a group of the Kubernetes project is served by custom resources: `jobset.x-k8s.io`, `leaderworkerset.x-k8s.io`.
-fn is_custom_of_k8s(group: &str) -> bool {
-    group.ends_with(".x-k8s.io")
-}
-
-/// Returns why an object that is not looked at can't be judged, though it has one of Kubernetes' own kinds, spelt
-/// otherwise, of another version, or written down without the rest of it. It must not be forgotten.
-fn misnamed(identity: &Identity) -> Option<Problem> {
-    let Identity { api_version, kind, .. } = identity;
-    if kind == "PartialObjectMetadata" {
-        return Some(Problem::MetadataAlone);
+/// Returns when an object was created: the newest of a group stands for all.
+fn created(found: &Found) -> Option<Timestamp> {
+    match &found.what {
+        What::Pod(pod) => pod.created,
+        What::Workload(workload) => workload.reported.created,
+        What::Leaving | What::Gone => None,
     }
-    let group = group_of(api_version);
-    let is_own = API_GROUPS.iter().any(|own| own.eq_ignore_ascii_case(group));
-    if is_looked_at(identity) || !is_own || WITHOUT_EFFECT.lines().any(|known| known == kind) {
-        return None;
-    }
-    let is_meant = |known: &Kind| {
-        kind.eq_ignore_ascii_case(known.name()) || kind.eq_ignore_ascii_case(&format!("{}s", known.name()))
-    };
-    Some(match Kind::all().filter(|kind| decides(*kind)).find(is_meant) {
-        Some(known) if kind == known.name() => Problem::Version,
-        Some(known) => Problem::Misspelt(known),
-        None => Problem::NoSuchKind,
-    })
-}
-
-/// Returns whether an outcome may depend on objects of a kind.
-fn decides(kind: Kind) -> bool {
-    let others = [Kind::Of(Resource::Namespace), Kind::Of(Resource::Node), Kind::RuntimeClass, Kind::NodePool];
-    kind.makes_pods() || others.contains(&kind)
-}
-
-fn is_looked_at(Identity { api_version, kind, .. }: &Identity) -> bool {
-    Kind::of(api_version, kind).is_some_and(decides)
-}
-
-/// Returns an object of a custom kind, if it contains PodSpecs and no Pod belongs to it.
-fn unjudged(manifest: &Manifest, owning: &BTreeSet<String>) -> Option<Unjudged> {
-    let identity = &manifest.identity;
-    if owning.contains(&identity.to_string()) {
-        return None;
-    }
-    let mut specs = vec![];
-    add_pod_specs(&manifest.parse(), &mut specs);
-    let owner =
-        Owner { api_version: identity.api_version.clone(), kind: identity.kind.clone(), name: identity.name.clone() };
-    (!specs.is_empty()).then(|| Unjudged { owner, namespace: identity.namespace.clone(), specs })
-}
-
-/// Adds all PodSpecs in a value: what has `containers` with an `image`.
-fn add_pod_specs(value: &Value, specs: &mut Vec<core::PodSpec>) {
-    if list_of(&value["containers"]).iter().any(|container| container["image"].is_string()) {
-        specs.push(part(value, "").map(thinned).unwrap_or_default());
-        return;
-    }
-    match value {
-        Value::Object(members) => members.values().for_each(|member| add_pod_specs(member, specs)),
-        Value::Array(elements) => elements.iter().for_each(|element| add_pod_specs(element, specs)),
-        _ => {}
-    }
-}
-
-/// Returns when an object was created, for whose newest counts.
-fn created(found: &Found) -> Option<String> {
-    let manifest = match &found.what {
-        What::Pod(pod) => &pod.json,
-        What::Workload(workload) => &workload.json,
-        What::Leaving | What::Gone => return None,
-    };
-    manifest.parse()["metadata"]["creationTimestamp"].as_str().map(str::to_owned)
 }
 
 /// Returns what a verdict depends on of a finished Pod or Job: two that are alike in it are one.
@@ -494,29 +348,10 @@ fn shape(found: &Found) -> core::PodSpec {
     core::PodSpec { volumes: None, hostname: None, subdomain: None, ..spec }
 }
 
-fn set_finished(found: &mut Found) {
-    let finished = Some(Finished { others: 0 });
-    match &mut found.what {
-        What::Pod(pod) => pod.finished = finished,
-        What::Workload(workload) => workload.finished = finished,
-        What::Leaving | What::Gone => {}
-    }
-}
-
-fn count_one_more(newest: &mut Found) {
-    let finished = match &mut newest.what {
-        What::Pod(pod) => pod.finished.as_mut(),
-        What::Workload(workload) => workload.finished.as_mut(),
-        What::Leaving | What::Gone => None,
-    };
-    if let Some(finished) = finished {
-        finished.others += 1;
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use rstest::rstest;
+    use serde_json::json;
 
     use super::*;
 
@@ -696,6 +531,6 @@ mod tests {
         assert_eq!(gaps, expected);
         let revision = cluster.workloads[0].revisions[0].template.clone().unwrap_err();
         let identity = Identity::new("apps/v1", "Deployment", Some("a"), "rolling");
-        assert_eq!(revision, Gap::OlderTemplate(identity, super::super::OlderTemplate::ReplicaSet));
+        assert_eq!(revision, Gap::OlderTemplate(identity, OlderTemplate::ReplicaSet));
     }
 }

@@ -1,14 +1,11 @@
-//! What a verdict depends on, and what is not known.
+//! Gaps: things that a verdict depends on, and that are not known.
 
 use std::fmt;
 
 use node_placement_policy::resource::Resource;
 
-use super::{Kind, Owner};
-use crate::{
-    input::{kubectl::WRITE_CLUSTER, manifests::Identity},
-    lists::{listed, shortened},
-};
+use super::{Kind, Owner, kubectl::WRITE_CLUSTER, manifests::Identity};
+use crate::lists::{listed, shortened};
 
 /// Something that a verdict depends on and that is not known here: a gap in the input, never a rejection.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -60,7 +57,7 @@ impl Gap {
     }
 }
 
-/// Why an object can't be judged as it was written down.
+/// The reason why an object can't be judged as it was written down.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Problem {
     /// It has no namespace.
@@ -69,7 +66,7 @@ pub enum Problem {
     NoSpec,
     /// It is metadata alone.
     MetadataAlone,
-    /// It stands there more than once, each time with another content.
+    /// It is there more than once, with different contents.
     Contradiction,
     /// Its `apiVersion` is not known.
     Version,
@@ -79,7 +76,7 @@ pub enum Problem {
     NoSuchKind,
 }
 
-/// Where the older template of a workload is.
+/// The older template of a workload, which is not there.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum OlderTemplate {
     /// A StatefulSet creates Pods below its partition from a ControllerRevision of this name.
@@ -93,7 +90,7 @@ pub enum OlderTemplate {
 pub struct LocatedGap {
     /// The gap.
     pub gap: Gap,
-    /// The namespace; nothing, if the gap is about the whole cluster.
+    /// The namespace; `None` if the gap is about the whole cluster.
     pub namespace: Option<String>,
 }
 
@@ -109,7 +106,7 @@ pub struct Unjudged {
     pub specs: Vec<k8s_openapi::api::core::v1::PodSpec>,
 }
 
-/// What is lacking, as a sentence without its end.
+/// Words the gap, as a sentence without its end.
 impl fmt::Display for Gap {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -141,14 +138,14 @@ impl fmt::Display for Gap {
 
 impl Problem {
     /// Returns what is wrong with an object, and what to do: `has no namespace; …`.
-    pub fn of(&self, Identity { api_version, kind, .. }: &Identity) -> String {
+    pub fn of(&self, identity: &Identity) -> String {
+        let (Identity { api_version, kind, .. }, group) = (identity, identity.group());
         match self {
             Self::NoNamespace => "has no namespace; write the one down that it is in".to_owned(),
             Self::NoSpec => "has no spec; list the object as a whole".to_owned(),
             Self::MetadataAlone => "is metadata alone; list the object as a whole".to_owned(),
             Self::Contradiction => "is there more than once, and differently; leave one of them".to_owned(),
             Self::Version => {
-                let group = api_version.split_once('/').map_or("", |(group, _)| group);
                 let known = Kind::of_any_version(group, kind).filter(|known| !known.group().is_empty());
                 let listed = known.map(|known| format!(", as {}.v1.{group}", known.plural())).unwrap_or_default();
                 format!("has apiVersion {api_version}, which is not known; list it anew{listed}")

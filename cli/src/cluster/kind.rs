@@ -27,31 +27,25 @@ pub enum Kind {
     RuntimeClass,
 }
 
-/// The kinds beside those of the policy, each with its group, its version, its name, and its name in the plural.
-const OTHERS: [(Kind, &str, &str, &str, &str); 8] = [
-    (
-        Kind::ClusterAdmissionPolicy,
-        "policies.kubewarden.io",
-        "policies.kubewarden.io/v1",
-        "ClusterAdmissionPolicy",
-        "clusteradmissionpolicies",
-    ),
-    (Kind::DeviceClass, "resource.k8s.io", "resource.k8s.io/v1", "DeviceClass", "deviceclasses"),
-    (Kind::NodePool, "karpenter.sh", "karpenter.sh/v1", "NodePool", "nodepools"),
-    (Kind::PersistentVolume, "", "v1", "PersistentVolume", "persistentvolumes"),
-    (Kind::PersistentVolumeClaim, "", "v1", "PersistentVolumeClaim", "persistentvolumeclaims"),
-    (Kind::PodDisruptionBudget, "policy", "policy/v1", "PodDisruptionBudget", "poddisruptionbudgets"),
-    (Kind::PriorityClass, "scheduling.k8s.io", "scheduling.k8s.io/v1", "PriorityClass", "priorityclasses"),
-    (Kind::RuntimeClass, "node.k8s.io", "node.k8s.io/v1", "RuntimeClass", "runtimeclasses"),
+/// The kinds beside those of the policy.
+const OTHERS: [Kind; 8] = [
+    Kind::ClusterAdmissionPolicy,
+    Kind::DeviceClass,
+    Kind::NodePool,
+    Kind::PersistentVolume,
+    Kind::PersistentVolumeClaim,
+    Kind::PodDisruptionBudget,
+    Kind::PriorityClass,
+    Kind::RuntimeClass,
 ];
 
 impl Kind {
     /// Returns all kinds.
     pub fn all() -> impl Iterator<Item = Self> {
-        Resource::all().map(Self::Of).chain(OTHERS.iter().map(|other| other.0))
+        Resource::all().map(Self::Of).chain(OTHERS)
     }
 
-    /// Returns the kind that an object has; nothing, if no verdict depends on it, or if its version is not known.
+    /// Returns the kind that an object has; `None` if no verdict depends on it, or if its version is not known.
     pub fn of(api_version: &str, kind: &str) -> Option<Self> {
         Self::all().find(|known| known.name() == kind && known.api_version() == api_version)
     }
@@ -63,34 +57,22 @@ impl Kind {
 
     /// Returns its API group, which is empty for `v1`.
     pub fn group(self) -> &'static str {
-        match self {
-            Self::Of(resource) => resource.group(),
-            other => other.names().0,
-        }
+        self.names().0
     }
 
     /// Returns `apiVersion` of its objects.
     pub fn api_version(self) -> &'static str {
-        match self {
-            Self::Of(resource) => resource.api_version(),
-            other => other.names().1,
-        }
+        self.names().1
     }
 
     /// Returns `kind` of its objects: `Deployment`.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Of(resource) => resource.kind(),
-            other => other.names().2,
-        }
+        self.names().2
     }
 
     /// Returns its name in the plural: `deployments`.
     pub fn plural(self) -> &'static str {
-        match self {
-            Self::Of(resource) => resource.plural(),
-            other => other.names().3,
-        }
+        self.names().3
     }
 
     /// Returns what kubectl calls it: `deployments.apps`, `pods`.
@@ -130,10 +112,30 @@ impl Kind {
         )
     }
 
+    /// Returns its group, its `apiVersion`, its `kind`, and that in the plural.
     fn names(self) -> (&'static str, &'static str, &'static str, &'static str) {
-        let known = OTHERS.iter().find(|other| other.0 == self);
-        known.map(|(_, group, version, name, plural)| (*group, *version, *name, *plural)).unwrap_or_default()
+        match self {
+            Self::Of(resource) => (resource.group(), resource.api_version(), resource.kind(), resource.plural()),
+            Self::ClusterAdmissionPolicy => (
+                "policies.kubewarden.io",
+                "policies.kubewarden.io/v1",
+                "ClusterAdmissionPolicy",
+                "clusteradmissionpolicies",
+            ),
+            Self::DeviceClass => ("resource.k8s.io", "resource.k8s.io/v1", "DeviceClass", "deviceclasses"),
+            Self::NodePool => ("karpenter.sh", "karpenter.sh/v1", "NodePool", "nodepools"),
+            Self::PersistentVolume => ("", "v1", "PersistentVolume", "persistentvolumes"),
+            Self::PersistentVolumeClaim => ("", "v1", "PersistentVolumeClaim", "persistentvolumeclaims"),
+            Self::PodDisruptionBudget => ("policy", "policy/v1", "PodDisruptionBudget", "poddisruptionbudgets"),
+            Self::PriorityClass => ("scheduling.k8s.io", "scheduling.k8s.io/v1", "PriorityClass", "priorityclasses"),
+            Self::RuntimeClass => ("node.k8s.io", "node.k8s.io/v1", "RuntimeClass", "runtimeclasses"),
+        }
     }
+}
+
+/// Returns the resource of an object of a cluster; `None` if the policy has no rules for it.
+pub fn resource_of(api_version: &str, kind: &str) -> Option<Resource> {
+    Resource::all().find(|resource| (resource.api_version(), resource.kind()) == (api_version, kind))
 }
 
 impl Ord for Kind {

@@ -9,29 +9,27 @@ use k8s_openapi::{
 };
 use serde::Deserialize;
 
-use super::PoolId;
-
 /// An object of `karpenter.sh/v1`.
 #[derive(Clone, Debug, Default, Deserialize)]
 pub struct NodePool {
     /// Its name, and whether it is being deleted.
     pub metadata: ObjectMeta,
-    /// What it creates.
+    /// The nodes that it creates.
     #[serde(default)]
     pub spec: NodePoolSpec,
     /// Whether it is ready.
     pub status: Option<NodePoolStatus>,
 }
 
-/// What a NodePool creates.
+/// The nodes that a NodePool creates.
 #[derive(Clone, Debug, Default, Deserialize)]
 pub struct NodePoolSpec {
-    /// What its nodes have.
+    /// The template of its nodes.
     #[serde(default)]
     pub template: NodeClaimTemplate,
-    /// Of a static NodePool, how many nodes it has.
+    /// The number of nodes of a static NodePool.
     pub replicas: Option<i64>,
-    /// What its nodes may have in all.
+    /// The most that its nodes may have in all.
     pub limits: Option<BTreeMap<String, Quantity>>,
 }
 
@@ -42,7 +40,7 @@ pub struct NodePoolStatus {
     pub conditions: Option<Vec<v1::NodeCondition>>,
 }
 
-/// What the nodes of a NodePool have.
+/// The template of the nodes of a NodePool.
 #[derive(Clone, Debug, Default, Deserialize)]
 pub struct NodeClaimTemplate {
     /// Their labels.
@@ -57,7 +55,7 @@ pub struct NodeClaimTemplate {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct NodeClaimSpec {
-    /// What says how the provider creates them.
+    /// The object of the provider that says how to create them.
     pub node_class_ref: Option<NodeClassReference>,
     /// Which values of labels they can have.
     pub requirements: Option<Vec<NodePoolRequirement>>,
@@ -83,15 +81,8 @@ pub struct NodePoolRequirement {
     pub operator: String,
     /// Its values.
     pub values: Option<Vec<String>>,
-    /// How many values must be left for a node that is created.
+    /// The number of values that must be left for a node that is created.
     pub min_values: Option<usize>,
-}
-
-impl NodePool {
-    /// Returns its name.
-    pub fn id(&self) -> PoolId {
-        self.metadata.name.as_deref().unwrap_or_default().into()
-    }
 }
 
 impl Resource for NodePool {

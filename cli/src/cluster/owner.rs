@@ -1,11 +1,10 @@
-//! Who owns an object.
+//! Owners of objects.
 
 use std::fmt;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 
-use super::Kind;
-use crate::input::manifests::Identity;
+use super::{Kind, manifests::Identity};
 
 /// The controlling owner of an object, as its reference names it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -21,7 +20,7 @@ pub struct Owner {
 /// Several finished Pods or Jobs of one kind of owners, whose controller may create more.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finished {
-    /// How many there are beside the newest, which stands for all.
+    /// The number of those beside the newest, which stands for all.
     pub others: usize,
 }
 
@@ -32,6 +31,11 @@ impl Owner {
         let OwnerReference { api_version, kind, name, .. } =
             references.find(|reference| reference.controller == Some(true))?.clone();
         Some(Self { api_version, kind, name })
+    }
+
+    /// Returns its API group, which is empty for `v1`.
+    pub fn group(&self) -> &str {
+        self.api_version.split_once('/').map_or("", |(group, _)| group)
     }
 
     /// Returns its kind, if Kubernetes' own controllers create Pods or parts for objects of that kind.

@@ -1,4 +1,4 @@
-//! Pods, and what of a PodSpec a verdict depends on.
+//! Pods, and the part of a PodSpec that a verdict depends on.
 
 use std::{collections::BTreeMap, fmt, sync::Arc};
 
@@ -10,16 +10,12 @@ use k8s_openapi::{
 
 use serde_json::Value;
 
-use super::{Finished, Owner};
-use crate::input::{json::part, manifests::Manifest};
+use super::{Finished, Owner, manifests::Manifest};
+use crate::input::json::part;
 
 /// The name of a Node.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NodeId(Arc<str>);
-
-/// The name of a NodePool.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct PoolId(Arc<str>);
 
 /// A Pod that is neither finished nor being deleted; or the newest of a group that has finished.
 #[derive(Clone, Debug)]
@@ -28,19 +24,17 @@ pub struct Pod {
     pub json: Arc<Manifest>,
     /// Its labels.
     pub labels: BTreeMap<String, String>,
-    /// What a verdict depends on of its `spec`, without `nodeName`. Pods of one workload that are alike share it.
+    /// The part of its `spec` that a verdict depends on, without `nodeName`. Pods of one workload that are alike share it.
     pub spec: Arc<PodSpec>,
     /// The Node that it is on, which may be gone: see [`Cluster::is_gone`](super::Cluster::is_gone).
     pub node: Option<NodeId>,
     /// Whether its creator wrote `spec.nodeName`, so that its replacement will have it too. Managed fields say that.
     pub names_node: bool,
-    /// Whether its managed fields are there.
-    pub has_managed_fields: bool,
     /// Whether it has `spec.schedulingGates`.
     pub is_gated: bool,
     /// Whether it is a manifest that is still to be created: it has neither a status nor a uid.
     pub is_manifest: bool,
-    /// When it was created.
+    /// The time of its creation.
     pub created: Option<Timestamp>,
     /// Its controlling owner, where it is judged by itself.
     pub owner: Option<Owner>,
@@ -71,7 +65,6 @@ impl Pod {
         let node = spec.node_name.take().filter(|name| !name.is_empty());
         Self {
             names_node: node.is_some() && is_node_named_by_creator(&metadata),
-            has_managed_fields: metadata.managed_fields.is_some(),
             is_gated: spec.scheduling_gates.as_ref().is_some_and(|gates| !gates.is_empty()),
             is_manifest: status.is_none() && metadata.uid.is_none(),
             created: metadata.creation_timestamp.map(|time| time.0),
@@ -159,31 +152,6 @@ impl From<&str> for NodeId {
 }
 
 impl fmt::Display for NodeId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl PoolId {
-    /// Returns the name.
-    pub fn name(&self) -> &str {
-        &self.0
-    }
-}
-
-impl From<String> for PoolId {
-    fn from(name: String) -> Self {
-        Self(name.into())
-    }
-}
-
-impl From<&str> for PoolId {
-    fn from(name: &str) -> Self {
-        Self(name.into())
-    }
-}
-
-impl fmt::Display for PoolId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }

@@ -1,4 +1,4 @@
-//! What several commands take: the policy, its settings, a cluster.
+//! Arguments of several commands: the policy, its settings, a cluster.
 
 use std::path::{Path, PathBuf};
 
@@ -14,14 +14,11 @@ use super::Format;
 use crate::{
     Manifests, Policy, PolicySpec, SettingsFile,
     check::obstacles,
-    cluster::{Kind, deployed_policies},
-    input::{
-        apply,
-        kubectl::{Kubectl, Listed},
-    },
+    cluster::{Kind, apply, kubectl::Kubectl},
     lists::{counted, listed, shortened},
     output::terminal::print_stderr,
     policies::{overrides::SYSTEM, policy_file::written_policies},
+    webhook::settings_file::deployed_policies,
 };
 
 #[derive(Args, Default)]
@@ -57,15 +54,15 @@ pub struct SettingsArgs {
 
 /// The policies of a deployment, as they are given.
 pub enum Given {
-    /// Those of a file.
+    /// The policies of a file.
     Policies(Vec<SettingsFile>, PathBuf),
-    /// Settings alone, of a file.
+    /// The settings of a file, without a policy.
     Settings(Vec<SettingsFile>, PathBuf),
-    /// Those that the cluster has.
+    /// The policies that the cluster has.
     Deployed,
 }
 
-/// What stands for the policies that a cluster has.
+/// The word for the policies that a cluster has.
 const DEPLOYED: &str = "deployed";
 
 impl SettingsArgs {
@@ -107,7 +104,7 @@ impl Given {
     ///
     /// # Errors
     /// The cluster has none.
-    pub fn or_deployed(self, cluster: &Listed) -> Result<(Vec<SettingsFile>, Option<String>)> {
+    pub fn or_deployed(self, cluster: &Manifests) -> Result<(Vec<SettingsFile>, Option<String>)> {
         match self {
             Self::Policies(files, path) => {
                 let mut policies = files.iter().filter_map(|file| file.policy.as_ref());
@@ -133,11 +130,11 @@ impl Given {
 }
 
 /// Returns the policies that a cluster has, and a line that names them.
-fn deployed(cluster: &Listed) -> Result<(Vec<SettingsFile>, String)> {
+fn deployed(cluster: &Manifests) -> Result<(Vec<SettingsFile>, String)> {
     let kind = Kind::ClusterAdmissionPolicy;
-    let files = deployed_policies(&cluster.manifests)?;
+    let files = deployed_policies(cluster)?;
     if files.is_empty() {
-        let unlisted = cluster.unreadable.iter().find(|it| it.kind == kind);
+        let unlisted = cluster.unlisted.iter().find(|it| it.kind == kind);
         let why = unlisted.map_or_else(
             || format!("the cluster has no {kind} of this policy"),
             |it| format!("{} could not be listed: {}", it.resource, it.reason),
@@ -246,18 +243,15 @@ pub struct LiveClusterArgs {
 impl LiveClusterArgs {
     /// Returns the objects of the files and folders, with the manifests that count as applied; of no cluster, if there
     /// are none.
-    pub fn given(&self) -> Result<Listed> {
-        Ok(self.file.manifests()?.unwrap_or_else(Manifests::partial).into())
+    pub fn given(&self) -> Result<Manifests> {
+        Ok(self.file.manifests()?.unwrap_or_else(Manifests::partial))
     }
 
     /// Returns the objects of the file or folder; else what `ask` gets from kubectl.
-    pub fn get(&self, ask: impl FnOnce(&Kubectl) -> Result<Listed>) -> Result<Listed> {
+    pub fn get(&self, ask: impl FnOnce(&Kubectl) -> Result<Manifests>) -> Result<Manifests> {
         match self.file.manifests()? {
-            Some(manifests) => Ok(manifests.into()),
-            None => {
-                let listed = ask(&self.kubectl())?;
-                Ok(Listed { manifests: self.file.applied_to(listed.manifests)?, ..listed })
-            }
+            Some(manifests) => Ok(manifests),
+            None => self.file.applied_to(ask(&self.kubectl())?),
         }
     }
 

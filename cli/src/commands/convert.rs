@@ -12,9 +12,10 @@ use super::{
 use crate::{
     check::kept_away::exempt_entries,
     convert::{Plugins, Target, write_settings},
-    input::{documents::yaml_documents, settings_file::SettingsFile},
+    input::documents::yaml_documents,
     output::{printer::Printer, terminal::print_stderr},
     policies::{overrides::Overrides, policy_file::policy_file},
+    webhook::settings_file::SettingsFile,
 };
 
 /// Turn the configuration of PodNodeSelector and PodTolerationRestriction into settings

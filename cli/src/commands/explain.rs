@@ -11,9 +11,12 @@ use super::{
     args::{EngineArgs, LiveClusterArgs, SettingsArgs, formats},
 };
 use crate::{
-    cluster::Kind,
+    cluster::{
+        Kind,
+        kubectl::{Kubectl, Query},
+        manifests::Manifests,
+    },
     explain::{explain, subject::SubjectName},
-    input::kubectl::{Kubectl, Listed, Query},
     output::{explanation, printer::Printer, terminal::Progress},
 };
 
@@ -57,7 +60,7 @@ impl Explain {
         let policy = self.engine.policy()?;
         let given = self.settings.read_all(&policy)?;
         let listed = self.cluster.get(|kubectl| self.list(kubectl, subject.as_ref()))?;
-        if let Some(gone) = listed.unreadable.iter().find(|unreadable| unreadable.is_not_found) {
+        if let Some(gone) = listed.unlisted.iter().find(|unlisted| unlisted.is_not_found) {
             bail!("{}; kubectl get {} lists those that are there", gone.reason, gone.resource);
         }
         let (files, origin) = given.or_deployed(&listed)?;
@@ -76,7 +79,7 @@ impl Explain {
     }
 
     /// Gets the Namespace, the subject with what made it, and all that decides on its places.
-    fn list(&self, kubectl: &Kubectl, subject: Option<&SubjectName>) -> Result<Listed> {
+    fn list(&self, kubectl: &Kubectl, subject: Option<&SubjectName>) -> Result<Manifests> {
         let namespace = self.namespace.as_str();
         let of = |resource: Resource, arguments| Query { kind: Kind::Of(resource), arguments };
         let mut queries = vec![of(Resource::Namespace, vec![namespace]), Query::all(Kind::Of(Resource::Node))];

@@ -33,7 +33,7 @@ pub use crate::output::printer::Format;
 use crate::output::printer::Printer;
 use crate::output::terminal::print_stderr;
 
-/// How a command ends: its exit status.
+/// The exit status of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ExitStatus {
     Accepted = 0,

@@ -11,12 +11,12 @@ use crate::{
     PolicySpec,
     engine::policy::mistakes,
     input::documents::{of_file, read_text, yaml_documents},
-    input::settings_file::SettingsFile,
     output::{printer::Printer, terminal::print_stderr},
     policies::{
         backstop::backstop_file, large_objects::only_server_side, overrides::Overrides, policy_file::policy_file,
         twin::twin_file,
     },
+    webhook::settings_file::SettingsFile,
 };
 
 /// Write the ClusterAdmissionPolicy that settings need

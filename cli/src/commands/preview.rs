@@ -99,7 +99,7 @@ impl Preview {
 mod tests {
     use clap::{Args, Command};
 
-    use crate::input::kubectl::WRITE_CLUSTER;
+    use crate::cluster::kubectl::WRITE_CLUSTER;
 
     #[test]
     fn the_help_writes_a_cluster_down_as_everything_else_does() {

@@ -13,8 +13,7 @@ use super::{
     args::{ClusterArgs, EngineArgs, Given, existing, formats},
 };
 use crate::{
-    Policy,
-    input::kubectl::Listed,
+    Manifests, Policy,
     output::{
         printer::Printer,
         terminal::{Progress, print_stderr},
@@ -103,7 +102,7 @@ impl Test {
 
     fn write_first_file(&self, policy: &Policy, printer: &mut Printer) -> Result<ExitStatus> {
         let settings = self.settings.as_deref().context("--init: add -s FILE")?;
-        let files = Given::read_old(policy, settings)?.or_deployed(&Listed::default())?.0;
+        let files = Given::read_old(policy, settings)?.or_deployed(&Manifests::default())?.0;
         let cluster = self.cluster.manifests()?.context("--init: add -c PATH")?;
         let [path] = self.cluster.cluster.as_slice() else {
             bail!("--init: expected one -c, which the tests then name; found {}", self.cluster.cluster.len());

@@ -1,4 +1,4 @@
-//! The tour: tests that are told, one case after the other.
+//! The tour: tests that are shown, one case after the other.
 
 use anyhow::{Result, bail};
 use clap::Args;
@@ -15,7 +15,7 @@ const SHORT: &str = include_str!("../../tour/short.yml");
 const ALL: &str = include_str!("../../tour/all.yml");
 const AFTER_SHORT: &str = include_str!("../../tour/short.txt");
 const AFTER_ALL: &str = include_str!("../../tour/all.txt");
-/// What the tour calls `cluster`.
+/// The files that the tour calls `cluster`.
 const CLUSTER: [&str; 3] = [
     include_str!("../../tour/cluster/namespaces.yml"),
     include_str!("../../tour/cluster/nodes.yml"),

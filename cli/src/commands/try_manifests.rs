@@ -13,11 +13,13 @@ use super::{
 };
 use crate::{
     Manifests,
-    cluster::Kind,
+    cluster::{
+        Kind,
+        kubectl::{Kubectl, Query},
+    },
     input::{
         documents::{of_file, positioned_documents, read_document, read_text},
         json::{text, title},
-        kubectl::{Kubectl, Listed, Query},
         yaml::Document as Positioned,
     },
     output::{
@@ -59,7 +61,7 @@ pub struct Try {
     engine: EngineArgs,
 }
 
-/// A document, and the request that it is or makes; none, if the policy does not handle its kind.
+/// A document, and the request that it is or makes; `None` if the policy does not handle its kind.
 struct Document {
     path: String,
     document: Positioned,
@@ -76,7 +78,7 @@ impl Try {
             false => self.cluster.get(list)?,
         };
         let (files, origin) = given.or_deployed(&listed)?;
-        let known = known(listed.manifests, &documents)?;
+        let known = known(listed, &documents)?;
         let deployment = Deployment::new(&policy, &files);
         let trial = Trial { deployment: &deployment, known: &known };
         let mut results = vec![];
@@ -142,7 +144,7 @@ fn known(cluster: Manifests, documents: &[Document]) -> Result<Manifests> {
 }
 
 /// Gets the deployed policies, and all that decides on what they answer and where Pods can run.
-fn list(kubectl: &Kubectl) -> Result<Listed> {
+fn list(kubectl: &Kubectl) -> Result<Manifests> {
     let kinds = [
         Kind::ClusterAdmissionPolicy,
         Kind::Of(Resource::Namespace),

@@ -110,16 +110,6 @@ impl Plugins {
         Ok(plugins)
     }
 
-    /// Reads a document of such a file; `folder` is where it is.
-    ///
-    /// # Errors
-    /// It has no configuration of one of the two plugins, or one that the plugins can't read.
-    pub fn from_document(document: &Value, folder: &Path) -> Result<Self> {
-        let plugins = Self::read(document, folder)?;
-        ensure!(plugins.mistakes.is_empty(), "{}", plugins.mistakes.join("; "));
-        Ok(plugins)
-    }
-
     fn read(document: &Value, folder: &Path) -> Result<Self> {
         let mut plugins = Self::default();
         if document["kind"] == "AdmissionConfiguration" {

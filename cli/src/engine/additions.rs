@@ -1,4 +1,4 @@
-//! What a policy adds to an object, in words.
+//! Words what a policy adds to an object.
 
 use std::collections::BTreeSet;
 
@@ -8,40 +8,44 @@ use serde_json::Value;
 use super::policy::Evaluation;
 use crate::input::json::members;
 
-/// Returns what is added, as the policy itself tells it to the audit log; the rest from the patch.
+/// Returns what is added, as the policy itself reports it to the audit log; the rest from the patch.
 pub fn additions(evaluation: &Evaluation) -> Vec<String> {
     let audited = |key: &str| evaluation.answer.audit_annotations.as_ref()?.get(key);
     let selector = audited("node-selector").cloned();
     let tolerations = audited("tolerations").map(|added| format!("toleration {added}"));
-    let is_audited = |path: &str| {
-        selector.is_some() && (path.contains("/spec/nodeSelector") || path.contains("/spec/affinity"))
-            || tolerations.is_some() && path.contains("/spec/tolerations")
-    };
-    let operations = evaluation.patch.iter().flat_map(|patch| patch.iter());
-    let others: BTreeSet<String> =
-        operations.filter(|operation| !is_audited(operation.path().as_str())).flat_map(words).collect();
+    let mut others = BTreeSet::new();
+    for operation in evaluation.patch.iter().flat_map(|patch| patch.iter()) {
+        let steps: Vec<String> = operation.path().tokens().map(|step| step.decoded().into_owned()).collect();
+        let is_below = |field: &str| steps.windows(2).any(|pair| pair == ["spec", field]);
+        let is_of_selector = selector.is_some() && (is_below("nodeSelector") || is_below("affinity"));
+        if !is_of_selector && !(tolerations.is_some() && is_below("tolerations")) {
+            others.extend(words(operation, &steps.iter().map(String::as_str).collect::<Vec<_>>()));
+        }
+    }
     selector.into_iter().chain(tolerations).chain(others).collect()
 }
 
-/// Words one operation of a JSON patch.
-fn words(operation: &PatchOperation) -> Vec<String> {
-    let path = operation.path().as_str();
+/// Words one operation of a JSON patch, whose path has these steps.
+fn words(operation: &PatchOperation, steps: &[&str]) -> Vec<String> {
     let (verb, value) = match operation {
         PatchOperation::Remove(_) => ("no ", &Value::Null),
         PatchOperation::Add(add) => ("", &add.value),
         PatchOperation::Replace(replace) => ("", &replace.value),
         _ => ("", &Value::Null),
     };
-    for (kind, what) in [("annotations", "annotation"), ("labels", "label")] {
-        let Some(rest) = path.strip_prefix("/metadata/").and_then(|path| path.strip_prefix(kind)) else { continue };
-        return match rest.strip_prefix('/') {
-            Some(key) => vec![format!("{verb}{what} {}", key.replace("~1", "/").replace("~0", "~"))],
-            None if !verb.is_empty() => vec![format!("no {kind}")],
-            None => members(value).map(|(key, _)| format!("{what} {key}")).collect(),
-        };
+    let is_variable = |steps: &[&str]| matches!(steps, ["containers" | "initContainers", _, "env"]);
+    match steps {
+        ["metadata", kind @ ("annotations" | "labels"), key] => vec![format!("{verb}{} {key}", one_of(kind))],
+        ["metadata", kind @ ("annotations" | "labels")] if !verb.is_empty() => vec![format!("{verb}{kind}")],
+        ["metadata", kind @ ("annotations" | "labels")] => {
+            members(value).map(|(key, _)| format!("{} {key}", one_of(kind))).collect()
+        }
+        steps if steps.windows(3).any(is_variable) => vec!["environment variables".to_owned()],
+        _ => vec![format!("{verb}{}", operation.path().as_str())],
     }
-    if path.contains("ontainers/") && path.contains("/env") {
-        return vec!["environment variables".to_owned()];
-    }
-    vec![format!("{verb}{path}")]
+}
+
+/// Returns `label` for `labels`.
+fn one_of(kind: &str) -> &str {
+    kind.trim_end_matches('s')
 }

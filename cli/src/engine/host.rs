@@ -1,4 +1,4 @@
-//! What runs a policy, and the host that it calls meanwhile: look-ups are served by a cluster, and a record is kept of
+//! Engines that run a policy, and the host that they call: look-ups are served by a cluster, and a record is kept of
 //! them and of what is logged.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,7 +12,7 @@ use node_placement_policy::{
 };
 use serde_json::{Value, json};
 
-/// What runs a policy: its own crate ([`Native`]), or a module of it.
+/// An engine that runs a policy: its own crate ([`Native`]), or a module of it.
 pub trait Engine: Send + Sync {
     /// Calls one operation of a fresh instance, `validate` or `validate_settings`, whose host calls arrive at `host`.
     ///
@@ -41,18 +41,18 @@ impl Engine for Native {
     }
 }
 
-/// What happens beside an answer.
+/// The host calls of an evaluation, and the cause of a rejection.
 #[derive(Clone, Debug, Default)]
 pub struct Record {
     /// The look-ups that reached the cluster, in order.
     pub lookups: Vec<GetResourceRequest>,
-    /// What the policy logged; a string where it logged no JSON.
+    /// The log entries of the policy; a string where it logged no JSON.
     pub logs: Vec<Value>,
-    /// Why it is a rejection; or, under `enforcement: Warn`, why it would be one. Only the policy's own crate can tell.
+    /// The cause of a rejection, or under `enforcement: Warn` of a warning. Only the policy's own crate reports it.
     pub cause: Option<Cause>,
 }
 
-/// Where the host calls of one evaluation arrive.
+/// The host of one evaluation.
 pub struct Host {
     cluster: Box<dyn Cluster + Send + Sync>,
     record: Mutex<Record>,
@@ -64,7 +64,7 @@ impl Host {
         Self { cluster: Box::new(cluster), record: Mutex::default() }
     }
 
-    /// Returns what happened so far.
+    /// Returns the record of the host calls.
     pub fn record(&self) -> MutexGuard<'_, Record> {
         self.record.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -18,10 +18,10 @@ const WAPC: &str = "wapc";
 const WASI: &str = "wasi_snapshot_preview1";
 const WASI_SUCCESS: u32 = 0;
 
-/// What must run before the first call, where a module has it.
+/// The functions that must run before the first call, where a module has them.
 const STARTS: [&str; 2] = ["_start", "wapc_init"];
 
-const NO_REASON: &str = "the module says no reason";
+const NO_REASON: &str = "the module gave no reason";
 
 /// A module that was read and checked.
 pub struct Interpreted {
@@ -180,7 +180,7 @@ fn define_wasi(linker: &mut Linker<Guest>) -> Result<(), Error> {
     Ok(())
 }
 
-/// Keeps what is written, to whatever: it is the message of a panic. Each part is told by its address and its length.
+/// Keeps what is written, to any file: it is the message of a panic. Each part has an address and a length.
 fn fd_write(mut guest: Guests<'_>, _file: u32, parts: u32, count: u32, written: u32) -> Result<u32, Error> {
     let mut total = 0u32;
     for part in 0..count {

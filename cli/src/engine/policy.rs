@@ -15,22 +15,19 @@ use super::host::{Engine, Host, Native, Record};
 #[cfg(feature = "module")]
 use super::interpreter::Interpreted;
 use crate::{
-    input::{
-        json::{WrongType, all_wrong},
-        manifests::{Identity, Manifests},
-    },
-    webhook::request::admission_request,
+    cluster::manifests::{Identity, Manifests},
+    input::json::{WrongType, all_wrong},
 };
 
 /// A policy, whatever runs it.
 pub struct Policy(Box<dyn Engine>);
 
-/// What came of one call into a policy.
+/// The result of one call into a policy.
 #[derive(Debug)]
 pub struct Call {
     /// The bytes the policy answered with, or the error of the call.
     pub result: Result<Vec<u8>, String>,
-    /// What happened meanwhile.
+    /// The host calls that it made.
     pub record: Record,
 }
 
@@ -108,7 +105,7 @@ pub fn mistakes(settings: &Value) -> Vec<WrongType> {
     mistakes.iter().map(|mistake| WrongType::from(mistake.error())).collect()
 }
 
-/// What a policy says to a request, word for word.
+/// The answer of a policy to a request, word for word.
 #[derive(Clone, Debug, Default, Deserialize)]
 pub struct Answer {
     pub accepted: bool,
@@ -127,7 +124,7 @@ impl Answer {
     }
 }
 
-/// What a policy says to its settings.
+/// The answer of a policy to its settings.
 #[derive(Clone, Debug, Deserialize)]
 pub struct SettingsAnswer {
     pub valid: bool,
@@ -140,7 +137,7 @@ pub struct Evaluation {
     pub answer: Answer,
     /// The JSON patch that the API server would get; none if the answer changes nothing.
     pub patch: Option<Patch>,
-    /// What happened meanwhile.
+    /// The host calls that it made.
     pub record: Record,
 }
 
@@ -164,6 +161,11 @@ impl Evaluation {
         record.lookups.extend(next.record.lookups);
         record.logs.extend(next.record.logs);
     }
+}
+
+/// Returns the request within an AdmissionReview; anything else is taken for the request itself.
+pub fn admission_request(document: &Value) -> &Value {
+    if document["kind"] == "AdmissionReview" { &document["request"] } else { document }
 }
 
 /// Returns what the host hands to `validate`.

@@ -4,11 +4,11 @@ use node_placement_policy::selector::{Requirement, Selector};
 use serde::Serialize;
 
 use crate::{
-    demands::{Demand, DemandKind},
     places::{
         fit::{Exclusion, Fit as Answer, Obstacle, Spec, best},
         node_map::{NodeMap, Place, Pool},
     },
+    rules::{Rule, RuleKind},
     words::{exclusion, unevaluated},
 };
 
@@ -50,7 +50,7 @@ pub struct PoolFit {
 }
 
 impl PoolFit {
-    fn new(pool: &Pool, on_nodes: Option<&Answer>, created: Option<&Answer>, demands: &[Demand]) -> Self {
+    fn new(pool: &Pool, on_nodes: Option<&Answer>, created: Option<&Answer>, rules: &[Rule]) -> Self {
         let best = best(on_nodes.into_iter().chain(created));
         let fits = best.is_some_and(Answer::is_accepted);
         // What the NodePool says is said first, but for a Binding that is refused.
@@ -62,7 +62,7 @@ impl PoolFit {
             name: pool.name.clone(),
             nodes: pool.nodes.iter().map(|node| node.name.clone()).collect(),
             fits,
-            excluded_by: why_not.and_then(|why| describe_answer(why, target, demands)),
+            excluded_by: why_not.and_then(|why| describe_answer(why, target, rules)),
             on_nodes: on_nodes.cloned(),
             creates: pool.creates.as_ref().filter(|_| is_created).map(|it| it.name.clone()),
         }
@@ -95,12 +95,12 @@ impl PoolFit {
 }
 
 impl Fit {
-    /// Returns where a Pod fits; `demands` are those of its namespace.
-    pub fn new(map: &NodeMap, fits: &[(Place, Answer)], demands: &[Demand]) -> Self {
+    /// Returns where a Pod fits; `rules` are those of its namespace.
+    pub fn new(map: &NodeMap, fits: &[(Place, Answer)], rules: &[Rule]) -> Self {
         let answer = |place| fits.iter().find(|(own, _)| *own == place).map(|(_, fit)| fit);
         let pools = map.pools.iter().enumerate();
         let pools: Vec<PoolFit> = pools
-            .map(|(at, pool)| PoolFit::new(pool, answer(Place::Nodes(at)), answer(Place::NodePool(at)), demands))
+            .map(|(at, pool)| PoolFit::new(pool, answer(Place::Nodes(at)), answer(Place::NodePool(at)), rules))
             .collect();
         let named = |is: fn(&Answer) -> bool| {
             pools.iter().filter(|pool| pool.only().is_some_and(is)).map(|pool| pool.name.clone()).collect()
@@ -117,9 +117,9 @@ impl Fit {
 }
 
 /// Describes why a Pod can't run in a place; nothing, if it can.
-fn describe_answer(answer: &Answer, target: &str, demands: &[Demand]) -> Option<String> {
+fn describe_answer(answer: &Answer, target: &str, rules: &[Rule]) -> Option<String> {
     match answer {
-        Answer::No(exclusion) => Some(describe_exclusion(exclusion, target, demands)),
+        Answer::No(exclusion) => Some(describe_exclusion(exclusion, target, rules)),
         Answer::Unknown(why) => Some(format!("could not be evaluated: {}", unevaluated(why))),
         Answer::Unbindable(refusal) => Some(format!("the policy refuses to bind the Pod to it: {}", refusal.message)),
         Answer::Now | Answer::NotNow(_) | Answer::TooSmall(_) => None,
@@ -127,13 +127,13 @@ fn describe_answer(answer: &Answer, target: &str, demands: &[Demand]) -> Option<
 }
 
 /// Returns the exclusion, and where it is required.
-fn describe_exclusion(excluded: &Exclusion, target: &str, demands: &[Demand]) -> String {
+fn describe_exclusion(excluded: &Exclusion, target: &str, rules: &[Rule]) -> String {
     let mut text = exclusion(excluded, target);
     let Obstacle::Label(label) = &excluded.what else { return text };
     if label.terms > 1 {
         text += &format!(", or to meet another of the {} terms of its node affinity", label.terms);
     }
-    match (required_by(&label.needs, demands), &excluded.by) {
+    match (required_by(&label.needs, rules), &excluded.by) {
         (_, Spec::RuntimeClass(_)) => text,
         (Some(source), _) => format!("{text}, required by {source}"),
         (None, _) => format!("{text}, which its manifest requests"),
@@ -141,10 +141,10 @@ fn describe_exclusion(excluded: &Exclusion, target: &str, demands: &[Demand]) ->
 }
 
 /// Returns where one of these requirements comes from, if a setting or an annotation requires it.
-fn required_by<'d>(needs: &[Requirement], demands: &'d [Demand]) -> Option<&'d str> {
+fn required_by<'d>(needs: &[Requirement], rules: &'d [Rule]) -> Option<&'d str> {
     let is_needed = |requirement: &Requirement| needs.iter().any(|own| own.same_as(requirement));
-    let requires = |demand: &&Demand| {
-        demand.kind == DemandKind::Required && demand.selector.iter().flat_map(Selector::requirements).any(is_needed)
+    let requires = |rule: &&Rule| {
+        rule.kind == RuleKind::Required && rule.selector.iter().flat_map(Selector::requirements).any(is_needed)
     };
-    demands.iter().find(requires).map(|demand| demand.source.as_str())
+    rules.iter().find(requires).map(|rule| rule.source.as_str())
 }

@@ -22,22 +22,21 @@ use self::{
     subject::{ExplainedSubject, SubjectName, find},
 };
 use crate::{
-    cluster::{Cluster, Gap, Kind, Workload},
-    demands::Demand,
-    engine::policy::Policy,
-    input::{
-        json::{remove, text, title},
-        kubectl::Listed,
+    cluster::{
+        Cluster, Gap, Kind, Workload,
+        controllers::controller_of,
+        is_terminating,
         manifests::{Identity, Manifests},
-        settings_file::{SettingsFile, label_keys_of_files},
+        pod_template::{check_types, template},
     },
+    engine::policy::Policy,
+    input::json::{remove, text, title},
     places::pod::PodNeeds,
+    rules::Rule,
     verdict::{Created, PodSpecs, Scheduler, Subject, World},
     webhook::{
-        controllers::controller_of,
         deployment::{Deployment, Of, Scenario},
-        pods as template,
-        request::is_terminating,
+        settings_file::{SettingsFile, label_keys_of_files},
     },
 };
 
@@ -78,33 +77,32 @@ pub struct Explanation {
 pub fn explain(
     policy: &Policy,
     files: &[SettingsFile],
-    listed: &Listed,
+    cluster: &Manifests,
     namespace: &str,
     subject: Option<&SubjectName>,
 ) -> Result<Explanation> {
-    let cluster = &listed.manifests;
-    let namespace_object = find(Resource::Namespace, None, namespace, listed)?;
-    let object = subject.map(|subject| find(subject.resource, Some(namespace), &subject.name, listed)).transpose()?;
-    let pod = object.map(|object| template::template(object).unwrap_or(object));
-    let (rules, demands) = Rules::read(files, namespace, namespace_object, pod)?;
-    let unreadable = listed.unreadable.iter();
+    let namespace_object = find(Resource::Namespace, None, namespace, cluster)?;
+    let object = subject.map(|subject| find(subject.resource, Some(namespace), &subject.name, cluster)).transpose()?;
+    let pod = object.map(|object| template(object).unwrap_or(object));
+    let (rules, of_namespace) = Rules::read(files, namespace, namespace_object, pod)?;
+    let unlisted = cluster.unlisted.iter();
     let mut explanation = Explanation {
         namespace: namespace.to_owned(),
         rules,
         subject: ExplainedSubject::new(subject, object, cluster),
-        unknown: unreadable.map(|it| format!("{} could not be listed: {}", it.resource, it.reason)).collect(),
+        unknown: unlisted.map(|it| format!("{} could not be listed: {}", it.resource, it.reason)).collect(),
         ..Explanation::default()
     };
     explanation.unknown.extend(unread_node_pools(cluster));
     let controller = object.and_then(|object| controller_of(object, cluster));
     for object in object.into_iter().chain(controller) {
-        template::check_types(object).with_context(|| title(object))?;
+        check_types(object).with_context(|| title(object))?;
     }
     let deployment = Deployment::new(policy, files);
     let world = World::new(cluster);
     let explainer = Explainer { deployment: &deployment, world: &world, files, namespace, object, controller };
     let created = explainer.create(Scenario::With(&deployment))?;
-    explanation.add_fit(&explainer, &created, &demands)?;
+    explanation.add_fit(&explainer, &created, &of_namespace)?;
     let refused = if is_terminating(namespace_object) {
         Some("the namespace is being deleted, and the API server creates nothing in it".to_owned())
     } else {
@@ -175,8 +173,7 @@ impl Explainer<'_> {
 /// Returns the NodePools of a version that is not read.
 fn unread_node_pools(cluster: &Manifests) -> impl Iterator<Item = String> {
     let is_unread = |identity: &&Identity| {
-        let group = identity.api_version.split_once('/').map_or("", |(group, _)| group);
-        Kind::of_any_version(group, &identity.kind) == Some(Kind::NodePool)
+        Kind::of_any_version(identity.group(), &identity.kind) == Some(Kind::NodePool)
             && identity.api_version != Kind::NodePool.api_version()
     };
     let identities = cluster.objects().iter().map(|object| &object.identity).filter(is_unread);
@@ -206,7 +203,7 @@ fn refusal_message(created: &Created, enforced: &Created, part: &str) -> Option<
 
 /// Returns the ReplicaSets or Jobs of a workload that still make Pods from an older template.
 fn older_parts(object: &Value, cluster: &Manifests) -> Result<Vec<Value>> {
-    let cluster = Cluster::new(cluster.clone())?;
+    let cluster = Cluster::new(cluster)?;
     let is_it = |workload: &&Workload| {
         let (kind, identity) = (&object["kind"], &workload.json.identity);
         *kind == identity.kind.as_str()
@@ -220,7 +217,7 @@ fn older_parts(object: &Value, cluster: &Manifests) -> Result<Vec<Value>> {
 
 impl Explanation {
     /// Finds the pools that the subject fits, as it is and as it would be created now.
-    fn add_fit(&mut self, explainer: &Explainer<'_>, created: &Created, demands: &[Demand]) -> Result<()> {
+    fn add_fit(&mut self, explainer: &Explainer<'_>, created: &Created, rules: &[Rule]) -> Result<()> {
         let Explainer { deployment, world, files, namespace, .. } = explainer;
         let specs_without = explainer.specs_without_policy()?;
         let as_is = explainer.needs(&specs_without)?;
@@ -234,16 +231,16 @@ impl Explanation {
         if scheduler.map.pools.is_empty() {
             self.unknown.push(Gap::Nodes.advice());
         }
-        let fit = |pod, scenario, demands| {
-            Ok::<_, anyhow::Error>(Fit::new(&scheduler.map, &scheduler.places(namespace, pod, scenario)?, demands))
+        let fit = |pod, scenario, rules| {
+            Ok::<_, anyhow::Error>(Fit::new(&scheduler.map, &scheduler.places(namespace, pod, scenario)?, rules))
         };
         let subject = &mut self.subject;
         // The scheduler binds a Pod that waits, or one that is created now, only where the policy lets it.
         let bound = if subject.is_waiting() { Scenario::With(deployment) } else { Scenario::Without };
         // A Pod's own selector and an injected one look alike; only the new Pod shows what the policy added.
-        subject.as_is = fit(&as_is, bound, if subject.is_pod() { demands } else { &[] })?;
+        subject.as_is = fit(&as_is, bound, if subject.is_pod() { rules } else { &[] })?;
         if let Some(as_new) = &as_new {
-            subject.as_new = fit(as_new, Scenario::With(deployment), demands)?;
+            subject.as_new = fit(as_new, Scenario::With(deployment), rules)?;
         }
         if let Some(gap) = unknown {
             self.is_unknown = true;

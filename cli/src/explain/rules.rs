@@ -8,8 +8,8 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::{
-    demands::{Demand, DemandKind, Demands, WhyNot, asked_about},
-    input::settings_file::SettingsFile,
+    rules::{Rule, RuleKind, WhyNot, namespace::NamespaceRules},
+    webhook::settings_file::SettingsFile,
 };
 
 /// What holds in a namespace.
@@ -50,7 +50,7 @@ pub struct PassedOver {
 pub struct DemandRow {
     /// What it is about.
     #[serde(skip)]
-    pub kind: DemandKind,
+    pub kind: RuleKind,
     /// What, with references filled in.
     pub requirement: String,
     /// Where: the path of a setting, or an annotation.
@@ -61,7 +61,7 @@ pub struct DemandRow {
 }
 
 impl Rules {
-    /// Returns those of the namespace of this name for `pod`, which is a Pod or the template of Pods; and the demands
+    /// Returns those of the namespace of this name for `pod`, which is a Pod or the template of Pods; and those
     /// as they were read. Where several policies place Pods, paths begin with the name of theirs.
     ///
     /// # Errors
@@ -71,15 +71,15 @@ impl Rules {
         name: &str,
         namespace: &Value,
         pod: Option<&Value>,
-    ) -> Result<(Self, Vec<Demand>)> {
+    ) -> Result<(Self, Vec<Rule>)> {
         let is_one = files.iter().filter(|file| file.places_pods()).count() == 1;
-        let (mut rules, mut demands) = (Self::default(), vec![]);
-        for file in asked_about(files, name, Some(namespace)) {
+        let (mut rules, mut all) = (Self::default(), vec![]);
+        let of_namespace = NamespaceRules::for_pod(files, name, Some(namespace), pod)?;
+        for (file, found) in of_namespace.policies() {
             let at = |path: &dyn Display| match &file.name {
                 Some(policy) if !is_one => format!("{policy}: {path}"),
                 _ => path.to_string(),
             };
-            let found = Demands::for_pod(&file.typed, name, Some(namespace), pod)?;
             if let Some(holding) = found.entry().filter(|_| rules.entry.is_none()) {
                 rules.entry = Some(at(&holding));
                 rules.entry_for = Some(purpose(holding.entry));
@@ -88,28 +88,28 @@ impl Rules {
             for (other, why_not) in &found.others {
                 rules.passed_over.push(PassedOver { entry: at(other), because: reason(other.entry, why_not) });
             }
-            for mut demand in found.demands {
-                demand.source = at(&demand.source);
-                demand.path = demand.path.map(|path| at(&path));
-                rules.demands.extend(lines(&demand));
-                demands.push(demand);
+            for mut rule in found.rules.iter().cloned() {
+                rule.source = at(&rule.source);
+                rule.path = rule.path.map(|path| at(&path));
+                rules.demands.extend(lines(&rule));
+                all.push(rule);
             }
         }
-        Ok((rules, demands))
+        Ok((rules, all))
     }
 }
 
 /// Returns a line for each requirement of a node selector, or one for a list of tolerations.
-fn lines(demand: &Demand) -> Vec<DemandRow> {
-    let mut requirements = demand.requirements();
-    if demand.kind != DemandKind::Required || requirements.is_empty() {
-        requirements = vec![demand.text.clone()];
+fn lines(rule: &Rule) -> Vec<DemandRow> {
+    let mut requirements = rule.requirements();
+    if rule.kind != RuleKind::Required || requirements.is_empty() {
+        requirements = vec![rule.text.clone()];
     }
     let line = |requirement| DemandRow {
-        kind: demand.kind,
+        kind: rule.kind,
         requirement,
-        source: demand.path.as_ref().unwrap_or(&demand.source).clone(),
-        problem: demand.problem.clone(),
+        source: rule.path.as_ref().unwrap_or(&rule.source).clone(),
+        problem: rule.problem.clone(),
     };
     requirements.into_iter().map(line).collect()
 }
@@ -118,10 +118,10 @@ fn lines(demand: &Demand) -> Vec<DemandRow> {
 fn reason(entry: &NamespaceEntry, why_not: &WhyNot<'_>) -> String {
     let details = match why_not {
         WhyNot::Name => String::new(),
-        WhyNot::Label { asked, found: Some(value) } => {
-            format!(", and the Namespace has {}={value}, not {asked}", asked.key())
+        WhyNot::Label { unmet, found: Some(value) } => {
+            format!(", and the Namespace has {}={value}, not {unmet}", unmet.key())
         }
-        WhyNot::Label { asked, found: None } => format!(", and the Namespace has no label {}", asked.key()),
+        WhyNot::Label { unmet, found: None } => format!(", and the Namespace has no label {}", unmet.key()),
         WhyNot::Labels => ", which the Pod does not have".to_owned(),
         WhyNot::EntryAbove(holding) => format!(", and would apply, but {holding} comes before"),
     };

@@ -8,14 +8,12 @@ use serde_json::Value;
 
 use super::fit::Fit;
 use crate::{
-    cluster::Kind,
-    cluster::makes_no_pods,
-    input::{
-        json::{list_of, text},
-        kubectl::Listed,
+    cluster::{
+        Kind, makes_no_pods,
         manifests::{Identity, Manifests},
+        pod_template::is_finished,
     },
-    webhook::pods::is_finished,
+    input::json::{list_of, text},
 };
 
 /// The kinds that have, or are, Pods, and what kubectl calls them for short.
@@ -138,15 +136,15 @@ fn why_it_does_not_run(pod: &Value, node: Option<&str>, cluster: &Manifests) -> 
 ///
 /// # Errors
 /// It does not exist, or could not be listed.
-pub fn find<'l>(resource: Resource, namespace: Option<&str>, name: &str, listed: &'l Listed) -> Result<&'l Value> {
+pub fn find<'l>(resource: Resource, namespace: Option<&str>, name: &str, cluster: &'l Manifests) -> Result<&'l Value> {
     let identity = Identity::new(resource.api_version(), resource.kind(), namespace, name);
-    if let Some(found) = listed.manifests.find(&identity) {
+    if let Some(found) = cluster.find(&identity) {
         return Ok(found);
     }
     let kind = Kind::Of(resource);
-    if let Some(unreadable) = listed.unreadable.iter().find(|it| it.kind == kind && !it.is_not_found) {
+    if let Some(unlisted) = cluster.unlisted.iter().find(|it| it.kind == kind && !it.is_not_found) {
         let what = if namespace.is_some() { format!("becomes of {identity}") } else { format!("applies in {name}") };
-        bail!("what {what} could not be evaluated: {}", unreadable.reason);
+        bail!("what {what} could not be evaluated: {}", unlisted.reason);
     }
     let option = namespace.map(|namespace| format!(" -n {namespace}")).unwrap_or_default();
     bail!("there is no {identity}; kubectl get {}{option} lists those that are there", kind.for_kubectl())

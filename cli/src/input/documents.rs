@@ -172,13 +172,13 @@ fn text_of(bytes: Vec<u8>) -> Result<String> {
 pub struct Files {
     /// JSON and YAML files.
     pub manifests: Vec<PathBuf>,
-    /// All others.
+    /// The other files.
     pub others: Vec<PathBuf>,
 }
 
 impl Files {
     /// Returns the file itself; of a folder all files, and those of folders in it. Hidden folders, and hidden files
-    /// that are no manifests, are nobody's cluster.
+    /// that are no manifests, are left out.
     ///
     /// # Errors
     /// A folder can't be read, or there are no manifests in it.

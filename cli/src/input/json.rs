@@ -1,4 +1,4 @@
-//! Reading JSON values whose types nobody has checked: what is of another type is as if it were absent, or a mistake.
+//! Reads JSON values whose types are not checked: a value of another type counts as absent, or is a mistake.
 
 use std::{error, fmt};
 
@@ -41,7 +41,7 @@ pub fn remove(object: &mut Value, names: &[&str]) {
     }
 }
 
-/// Sets the member at the end of `path`. Objects on the way are created. Does nothing if something else is in the way.
+/// Sets the member at the end of `path`. Creates objects on the way. Does nothing if a value of another type is in the way.
 pub fn set(object: &mut Value, path: &[&str], value: Value) {
     let Some((first, rest)) = path.split_first() else {
         *object = value;
@@ -215,7 +215,7 @@ where
 pub struct WrongType {
     /// Its path: `spec.replicas`; or that of the object with the unknown field.
     pub path: String,
-    /// What was expected, and what was found.
+    /// The type that was expected, and the value that was found.
     pub problem: String,
     /// The name of the field, if it is unknown.
     pub unknown_field: Option<String>,

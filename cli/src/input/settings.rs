@@ -1,5 +1,5 @@
-//! What the tool wants to know of settings: which settings there are at a path, which keys of Pods are managed, and how
-//! entries of `placement.namespaces` compare. The policy's own types have the fields and their defaults.
+//! Answers questions about settings: which are set at a path, which keys of Pods are managed, and how entries of
+//! `placement.namespaces` compare. The policy's own types have the fields and their defaults.
 
 use std::collections::BTreeSet;
 
@@ -64,7 +64,7 @@ pub fn label_keys_of_settings(settings: &Settings) -> BTreeSet<String> {
     selectors.flat_map(|selector| selector.requirements().to_vec()).map(|own| own.key().to_owned()).collect()
 }
 
-/// Returns a node selector of the settings, with placeholders for its references; none, if it can't be read.
+/// Returns a node selector of the settings, with placeholders for its references; `None` if it can't be read.
 pub fn node_selector(text: &str) -> Option<Selector> {
     parse(&reference::with_stand_ins(text).ok()?).ok()
 }
@@ -106,7 +106,7 @@ impl ManagedKeys {
     }
 }
 
-/// Those of several policies.
+/// Joins the keys of several policies.
 impl FromIterator<Self> for ManagedKeys {
     fn from_iter<I: IntoIterator<Item = Self>>(all: I) -> Self {
         Self(all.into_iter().flat_map(|keys| keys.0).collect())

@@ -2,7 +2,6 @@
 
 use super::printer::Printer;
 use crate::{
-    demands::DemandKind::{AllowedNodeSelector, AllowedTolerations, ForbiddenTolerations},
     explain::{
         Explanation, PODS, WOULD_BE,
         fit::{Fit, PoolFit},
@@ -12,6 +11,7 @@ use crate::{
     input::settings::Enforcement,
     lists::shortened,
     places::fit::Fit as Answer,
+    rules::RuleKind::{AllowedNodeSelector, AllowedTolerations, ForbiddenTolerations},
 };
 
 /// At most this many names are listed.

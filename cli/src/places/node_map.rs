@@ -17,7 +17,7 @@ use super::{
     pod::PodNeeds,
     requests::{Lack, is_enough},
 };
-use crate::{cluster, input::manifests::Manifests};
+use crate::cluster::{self, manifests::Manifests};
 
 /// What a cluster has to run Pods on.
 #[derive(Clone, Debug, Default)]

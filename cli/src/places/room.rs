@@ -2,11 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use k8s_openapi::{
-    api::core::v1::{PodAffinityTerm, PodSpec},
-    apimachinery::pkg::apis::meta::v1::LabelSelector,
-};
-use node_placement_policy::selector::{Operator, Requirement, Selector};
+use k8s_openapi::api::core::v1::{PodAffinityTerm, PodSpec};
 
 use super::{
     amount::Amount,
@@ -16,7 +12,7 @@ use super::{
     pod::PodNeeds,
     requests::{Amounts, Lack, lacking, merge},
 };
-use crate::webhook::policy_spec::requirement;
+use crate::cluster::selectors;
 
 /// The `topologyKey` of Pods that must be on different nodes.
 pub const HOSTNAME: &str = "kubernetes.io/hostname";
@@ -173,17 +169,8 @@ fn is_plain(term: &PodAffinityTerm) -> bool {
 
 /// Returns whether a term selects Pods with these labels. Without a selector it selects none.
 pub fn selects(term: &PodAffinityTerm, labels: &BTreeMap<String, String>) -> bool {
-    let selector = term.label_selector.as_ref().and_then(selector);
-    selector.is_some_and(|selector| selector.matches(|key| labels.get(key).map(String::as_str)))
-}
-
-/// Reads a LabelSelector; `None` if it is not valid.
-fn selector(selector: &LabelSelector) -> Option<Selector> {
-    let LabelSelector { match_labels, match_expressions } = selector;
-    let pairs = match_labels.iter().flatten();
-    let pairs = pairs.map(|(key, value)| Requirement::new(key.clone(), Operator::Equals, vec![value.clone()]).ok());
-    let expressions = match_expressions.iter().flatten().map(|expression| requirement(expression)?.ok());
-    Some(Selector::new(pairs.chain(expressions).collect::<Option<_>>()?))
+    let selector = term.label_selector.as_ref();
+    selector.is_some_and(|selector| selectors::selects(selector, |key| labels.get(key).map(String::as_str)))
 }
 
 /// Counts the values of a label that the nodes have which a Pod may use; `None` if there is no limit.

@@ -1,4 +1,4 @@
-//! What the [backstop](super::backstop) and the [twin](super::twin) have in common: the settings, the name, and the
+//! The parts that the [backstop](super::backstop) and the [twin](super::twin) share: the settings, the name, and the
 //! requests that the API server evaluates them for.
 
 use std::iter;
@@ -23,13 +23,13 @@ use crate::{
 
 const TEMPLATE: &str = include_str!("in_process.yml.j2");
 
-/// With more entries, nobody has tried whether an API server evaluates the expressions within its limits.
+/// The most entries that were tried: an API server evaluates their expressions within its limits.
 const MOST_ENTRIES: usize = 100;
 
 /// The most `matchConditions` that a policy can have.
 const MOST_CONDITIONS: usize = 64;
 
-/// What the condition that leaves mirror Pods out is called.
+/// The name of the condition that leaves mirror Pods out.
 const MIRROR_PODS: &str = "not-a-mirror-pod";
 
 /// The policy that places Pods, and its settings.

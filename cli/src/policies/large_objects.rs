@@ -10,7 +10,7 @@ const LARGEST_OBJECT: usize = 1536 << 10;
 /// The most bytes that all annotations of an object may have, with their names.
 const MOST_OF_ANNOTATIONS: usize = 256 << 10;
 
-/// Where `kubectl apply` writes the whole object, if it is not called with `--server-side`.
+/// The annotation into which `kubectl apply` without `--server-side` writes the whole object.
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
 /// Returns documents as one file.

@@ -1,4 +1,4 @@
-//! What the policy does, and the [backstop](super::backstop) or the [twin](super::twin) does not. It stands in comments at
+//! Lists what the policy does and the [backstop](super::backstop) or the [twin](super::twin) does not, for the comments at
 //! their tops.
 
 use node_placement_policy::settings::{

@@ -1,5 +1,5 @@
-//! What settings do not say of the policy around them: its name, module, PolicyServer and namespaces. An option of the
-//! command line says it, else the policy that has the settings, else a default does.
+//! Fields of the policy that settings do not have: its name, module, PolicyServer and namespaces. An option of the command
+//! line sets them, else the policy that has the settings, else a default.
 
 use anyhow::{Result, anyhow, ensure};
 use clap::Args;
@@ -7,26 +7,24 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelecto
 use node_placement_policy::selector::{parse, syntax::is_subdomain};
 
 use crate::{
+    cluster::selectors::expression,
     lists::distinct,
-    webhook::{
-        policy_spec::{PolicySpec, expression},
-        resource::NAMESPACE_NAME,
-    },
+    webhook::{policy_spec::PolicySpec, resource::NAMESPACE_NAME},
 };
 
-/// What a policy is called if nobody says it.
+/// The default name of a policy.
 pub const NAME: &str = "node-placement";
 
-/// Where Kubewarden is installed, as its documentation has it.
+/// The namespace of Kubewarden, as its documentation has it.
 pub const KUBEWARDEN: &str = "kubewarden";
-/// What a cluster needs to start again by itself.
+/// The namespaces that a cluster needs to start again by itself.
 pub const SYSTEM: [&str; 3] = ["kube-system", "kube-node-lease", KUBEWARDEN];
 
-/// What the API server takes as the name of a policy.
+/// The names of policies that an API server accepts.
 pub const NAME_OF_AN_OBJECT: &str =
     "lowercase letters, digits, '-' and '.', beginning and ending with a letter or digit, at most 253 of them";
 
-/// What somebody wants around the settings, whatever the policy in their file has.
+/// The options that replace fields of the policy in the file.
 #[derive(Debug, Default, Args)]
 pub struct Overrides {
     /// The name of the policy [default: node-placement]
@@ -119,7 +117,7 @@ pub fn name_with(name: &str, suffix: &str) -> Result<String> {
     Ok(name)
 }
 
-/// Returns whether namespaces are covered as if nobody had said anything.
+/// Returns whether namespaces are covered as by default.
 pub fn exempts_system(namespaces: &[LabelSelectorRequirement]) -> bool {
     namespaces == [exempting(&SYSTEM)]
 }

@@ -18,25 +18,37 @@ use crate::{
         documents::yaml_documents,
         json::{members, remove},
         settings::{NODE_METADATA, PLACEMENT, is_set, read},
-        settings_file::SettingsFile,
         yaml,
     },
     lists::distinct,
     template::render,
-    webhook::{conditions::Condition, resource::group_of},
+    webhook::{conditions::Condition, resource::group_of, settings_file::SettingsFile},
     wrap,
 };
 
 const TEMPLATE: &str = include_str!("policy.yml.j2");
 
-/// Returns the conditions of a policy that somebody added. Those that settings need are written anew: each has a line
-/// with its name in the template.
+/// The names of the conditions that the template writes, as the settings need them.
+const CONDITIONS: [&str; 11] = [
+    "a-kubelet-changes-labels",
+    "namespace-labels-or-annotations-change",
+    "not-being-deleted",
+    "not-being-deleted-or-annotations-change",
+    "not-being-deleted-or-labels-change",
+    "not-being-deleted-or-labels-or-annotations-change",
+    "placement-can-still-change",
+    "placement-or-tolerations-can-still-change",
+    "pod-template-changes",
+    "pod-template-or-selector-changes",
+    "selector-changes",
+];
+
+/// Returns the conditions that were added to a policy. Those that settings need are written anew.
 pub fn own_conditions(policy: &PolicySpec) -> impl Iterator<Item = &Condition> {
-    let names: Vec<&str> = TEMPLATE.lines().filter_map(|line| line.trim_start().strip_prefix("- name: ")).collect();
-    policy.match_conditions.iter().filter(move |condition| !names.contains(&condition.name.as_str()))
+    policy.match_conditions.iter().filter(|condition| !CONDITIONS.contains(&condition.name.as_str()))
 }
 
-/// What the examples name.
+/// The module that the examples name.
 const MODULE: &str = concat!("registry://ghcr.io/node-placement/policies/node-placement:v", env!("CARGO_PKG_VERSION"));
 
 /// In seconds.
@@ -140,7 +152,7 @@ fn kept(object: &Value, fields: &[&str]) -> Vec<String> {
 
 /// One of the policies that settings become.
 struct Part {
-    /// What is added to the name of the first.
+    /// The suffix of its name; empty for the first.
     suffix: &'static str,
     guards_nodes: bool,
     settings: Value,
@@ -238,4 +250,16 @@ fn workload_updates(features: &[&'static Feature]) -> String {
     let is_other = format!("!(request.resource.resource in [{}])", resources.join(", "));
     let conditions = ["request.operation != 'UPDATE'".to_owned(), is_other].into_iter().chain(changes);
     conditions.collect::<Vec<_>>().join(" ||\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_template_writes_conditions_of_these_names() {
+        let names = TEMPLATE.lines().filter_map(|line| line.strip_prefix("    - name: "));
+        let names: BTreeSet<&str> = names.filter(|name| !name.starts_with("{{")).collect();
+        assert_eq!(names, BTreeSet::from(CONDITIONS));
+    }
 }

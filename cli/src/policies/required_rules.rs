@@ -1,5 +1,5 @@
-//! What each feature needs of the policy that has it: the one table, by which `policy` writes, `check` checks, and the
-//! table in `docs/operating.md` is compared.
+//! The table of what each feature needs of the policy that has it. `policy` writes by it, `check` checks by it, and a test
+//! compares the table in `docs/operating.md` with it.
 
 use std::sync::LazyLock;
 
@@ -54,7 +54,7 @@ pub struct Setting {
     pub unless: Option<String>,
 }
 
-/// What must reach the policy.
+/// Requests that must reach the policy.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rule {
@@ -69,19 +69,19 @@ pub type Request = (&'static str, &'static str, &'static str);
 /// An update that something depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
 pub enum Update {
-    /// Of a Pod that is not bound.
+    /// An update of a Pod that is not bound.
     Unbound,
-    /// Of a bound Pod, that adds a toleration.
+    /// An update of a bound Pod that adds a toleration.
     Tolerations,
-    /// Of a bound Pod, whatever changes.
+    /// Any update of a bound Pod.
     Bound,
-    /// Of a Pod that is bound and being deleted, that changes its managed labels or annotations.
+    /// An update of a bound Pod that is being deleted, if its managed labels or annotations change.
     ManagedKeys,
-    /// Of a workload, that changes its Pod template.
+    /// An update of a workload that changes its Pod template.
     Template,
-    /// Of a workload, that changes its selector. Only that of a ReplicationController can change.
+    /// An update of a workload that changes its selector. Only that of a ReplicationController can change.
     Selector,
-    /// Of a Namespace, that changes its labels or annotations.
+    /// An update of a Namespace that changes its labels or annotations.
     LabelsOrAnnotations,
 }
 

@@ -34,7 +34,7 @@ pub fn settings_in(policy: &str) -> String {
     textwrap::dedent(&lines.map(|line| format!("{line}\n")).collect::<String>())
 }
 
-/// Settings as YAML: the text that somebody wrote, if it says the same; else a new one, without comments.
+/// Returns settings as YAML: the given text if it says the same; else a new one, without comments.
 pub fn yaml_of(settings: &Value, text: &str) -> String {
     let is_block_style = !text.trim_start().starts_with(['{', '[']);
     match yaml_documents(text) {

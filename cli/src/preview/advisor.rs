@@ -19,14 +19,11 @@ use super::{
     unschedulable::Unschedulable,
 };
 use crate::{
-    demands::Demand,
-    input::{
-        manifests::Manifest,
-        settings::{covers, entries, entry_name},
-        settings_file::SettingsFile,
-    },
+    cluster::{manifests::Manifest, pod_template::template},
+    input::settings::{covers, entries, entry_name},
     lists::listed,
-    webhook::{defaults::runtime_class, deployment::Refusal, pods as template},
+    rules::Rule,
+    webhook::{defaults::runtime_class, deployment::Refusal, settings_file::SettingsFile},
 };
 
 /// Words what to do, with the settings and the namespaces of a round.
@@ -80,10 +77,10 @@ impl<'p> Advisor<'p> {
     /// Advises to add the label by which an entry above selects, if that entry requires what the objects request.
     fn missing_label(&self, namespace: &str, found: &PolicyCause) -> Option<(Sentence, Cause)> {
         let asked = found.requested.as_deref()?;
-        let demands = |entry: &NamespaceEntry| {
+        let requires = |entry: &NamespaceEntry| {
             entry.node_selectors().any(|(_, text)| text.split(',').any(|one| one.trim() == asked))
         };
-        let (at, label) = self.round.rules(namespace).lacking().find(|(at, _)| demands(at.entry))?;
+        let (at, label) = self.round.rules(namespace).lacking().find(|(at, _)| requires(at.entry))?;
         let sentence = Sentence::Is(format!(
             "refused by the entry that holds, since Namespace {namespace} has no label {label}, by which {} selects: label \
              the namespace, if it is meant there",
@@ -97,7 +94,7 @@ impl<'p> Advisor<'p> {
     /// before.
     fn is_of_class(&self, subject: &Subject<'_>, asked: Option<&String>) -> bool {
         let Some(object) = subject.manifest().map(Manifest::parse) else { return false };
-        let spec = &template::template(&object).unwrap_or(&object)["spec"];
+        let spec = &template(&object).unwrap_or(&object)["spec"];
         let class = runtime_class(spec, self.round.cluster).ok().flatten();
         let labels = class.and_then(|class| class.scheduling?.node_selector).unwrap_or_default();
         // A Pod of the cluster is merged.
@@ -155,8 +152,8 @@ impl<'p> Advisor<'p> {
 
     /// Returns whether the settings themselves ask for something there: of Pods that ask for nothing, always.
     fn is_added(&self, subject: &Subject<'_>, asked: &str) -> bool {
-        let mut demands = self.round.rules(&subject.namespace).demands();
-        subject.is_plain() || demands.any(|demand| demand.requirements().iter().any(|added| added == asked))
+        let mut required = self.round.rules(&subject.namespace).required();
+        subject.is_plain() || required.any(|rule| rule.requirements().iter().any(|added| added == asked))
     }
 
     fn leaves_nodes(
@@ -185,7 +182,7 @@ impl<'p> Advisor<'p> {
             let sentence = format!("{text}: it would no longer tolerate the taint {}. {remedy}", taints.join(", "));
             return (Sentence::Does(sentence), Cause { setting, taint: taints.into_iter().next(), ..cause });
         }
-        let demand = self.round.rules(namespace).demands().find(|demand| !demand.text.is_empty());
+        let demand = self.round.rules(namespace).required().find(|rule| !rule.text.is_empty());
         let why = demand.map(|demand| format!(": {} demands {}", self.source(namespace, demand), demand.text));
         // Its template is not changed, so its controller still counts on these nodes.
         let planned = if self.keeps_its_template(subject) {
@@ -227,17 +224,17 @@ impl<'p> Advisor<'p> {
 
     /// Returns whether a value of a label may be another tenant's: the setting takes its values from references, or another
     /// namespace requires it.
-    fn is_of_a_tenant(&self, namespace: &str, demand: Option<&Demand>, value: &str) -> bool {
-        let entry = demand.and_then(|it| self.round.rules(namespace).demanding(it.path.as_deref()?, &it.text));
+    fn is_of_a_tenant(&self, namespace: &str, rule: Option<&Rule>, value: &str) -> bool {
+        let entry = rule.and_then(|it| self.round.rules(namespace).requiring(it.path.as_deref()?, &it.text));
         let refers = entry.is_some_and(|at| at.entry.references().next().is_some());
         let others = self.round.namespaces.iter().filter(|(name, _)| **name != namespace);
-        let mut demands = others.flat_map(|(_, rules)| rules.demands());
-        refers || demands.any(|demand| demand.requirements().iter().any(|own| own == value))
+        let mut required = others.flat_map(|(_, rules)| rules.required());
+        refers || required.any(|rule| rule.requirements().iter().any(|own| own == value))
     }
 
     fn waits(&self, subject: &Subject<'_>, why: &Unschedulable) -> (Sentence, Cause) {
         let namespace = subject.namespace.as_str();
-        let demand = self.round.rules(namespace).demands().find(|demand| why.is_demanded_by(demand));
+        let demand = self.round.rules(namespace).required().find(|rule| why.is_required_by(rule));
         let source = demand.map(|demand| self.source(namespace, demand));
         let cause = Cause::new(CauseKind::NoSuchLabel, demand.and_then(|demand| demand.path.clone()));
         let (text, cause) = match why {
@@ -334,11 +331,11 @@ impl<'p> Advisor<'p> {
 
     /// Returns `the entry for tenant (placement.namespaces[0].requiredNodeSelector)`; the path alone of what is in no entry.
     fn setting(&self, namespace: &str, path: &str, demanded: &str) -> String {
-        let entry = self.round.rules(namespace).demanding(path, demanded);
+        let entry = self.round.rules(namespace).requiring(path, demanded);
         entry.map_or_else(|| path.to_owned(), |at| self.entry_with(at, path))
     }
 
-    fn source(&self, namespace: &str, demand: &Demand) -> String {
+    fn source(&self, namespace: &str, demand: &Rule) -> String {
         let setting = |path| self.setting(namespace, path, &demand.text);
         demand.path.as_deref().map_or_else(|| demand.source.clone(), setting)
     }

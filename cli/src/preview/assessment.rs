@@ -23,16 +23,22 @@ use super::{
     who_may_run_where::{Row, advise_on_taints, rows, selected_labels},
 };
 use crate::{
-    cluster::{Cluster, Gap, Kind},
+    cluster::{
+        Cluster, Gap, Kind,
+        manifests::{Identity, Manifests},
+    },
     engine::policy::Policy,
-    input::{kubectl::Listed, manifests::Identity, settings::entry_name, settings_file::SettingsFile},
+    input::settings::entry_name,
     lists::{listed, shortened},
     places::{
         node_map::{Machines, NodeMap, NodeTraits},
         volumes::Volumes,
     },
     verdict::{Scheduler, World},
-    webhook::policy_spec::PolicySpec,
+    webhook::{
+        policy_spec::PolicySpec,
+        settings_file::{SettingsFile, deployed_policies},
+    },
     words::left_out,
 };
 
@@ -49,7 +55,7 @@ const NAMED: usize = 8;
 /// let files = [SettingsFile::read(settings)?];
 /// let node = json!({ "apiVersion": "v1", "kind": "Node", "metadata": { "name": "n1", "labels": { "pool": "blue" } } });
 /// let namespace = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": "blue" } });
-/// let cluster = Manifests::from_iter([node, namespace]).into();
+/// let cluster = Manifests::from_iter([node, namespace]);
 /// let input =
 ///     PreviewInput { policy: &Policy::native(), files: &files, old: None, cluster: &cluster, accepted: &[] };
 /// let preview = input.preview(|_, _| {})?;
@@ -64,7 +70,7 @@ pub struct PreviewInput<'p> {
     /// The settings that hold now, if these are compared with them.
     pub old: Option<&'p [SettingsFile]>,
     /// The cluster.
-    pub cluster: &'p Listed,
+    pub cluster: &'p Manifests,
     /// What is intended.
     pub accepted: &'p [Accepted],
 }
@@ -76,13 +82,13 @@ impl PreviewInput<'_> {
     /// # Errors
     /// An object is none of its kind, or the policy failed to answer.
     pub fn preview(&self, progress: impl Fn(usize, usize)) -> Result<Preview> {
-        let cluster = &self.cluster.manifests;
-        let typed = Cluster::new(cluster.clone())?;
+        let cluster = self.cluster;
+        let typed = Cluster::new(cluster)?;
         let volumes = Volumes::new(typed.volumes.values(), typed.claims.values());
         let (subjects, world) = (Subjects::new(&typed, &volumes), World::new(cluster));
         let accepted: Vec<Outcome> = self.accepted.iter().filter_map(|accepted| accepted.outcome()).collect();
         let rulebook = |files| Rulebook::new(self.policy, files, cluster, &subjects.namespaces);
-        let deployed = enforcing(&typed.deployed);
+        let deployed = enforcing(&deployed_policies(cluster)?);
         let now = rulebook(self.files)?;
         // What the deployed policy lets Pods use can be taken away, too.
         let old = match self.old {
@@ -123,7 +129,7 @@ impl PreviewInput<'_> {
 
     /// Returns the namespaces that may use more nodes than with the old settings.
     fn openings(&self, old: &[SettingsFile], namespaces: &BTreeSet<String>, pools: &NodeMap) -> Result<Vec<Opening>> {
-        let usable = |files| usable_pools(files, &self.cluster.manifests, namespaces, pools, Warnings::Open);
+        let usable = |files| usable_pools(files, self.cluster, namespaces, pools, Warnings::Open);
         Ok(openings(pools, &usable(old)?, &usable(self.files)?))
     }
 }
@@ -218,16 +224,16 @@ impl Assessment<'_> {
     fn gaps(&self) -> Vec<Gap> {
         let PreviewInput { cluster, .. } = self.input;
         // What no policy covers may lack anything.
-        let is_covered = |name: &String| self.round.deployment.covers(name, cluster.manifests.namespace(name));
+        let is_covered = |name: &String| self.round.deployment.covers(name, cluster.namespace(name));
         let lacking = self.subjects.lacking.iter().filter(|(_, name)| name.as_ref().is_none_or(is_covered));
         let mut gaps: Vec<Gap> = lacking.map(|(gap, _)| gap.clone()).collect();
-        let mut unlisted: Vec<_> = cluster.unreadable.iter().filter(|it| it.kind.holds_up_previews()).collect();
+        let mut unlisted: Vec<_> = cluster.unlisted.iter().filter(|it| it.kind.holds_up_previews()).collect();
         unlisted.sort_by(|one, other| one.resource.cmp(&other.resource));
         if let Some(first) = unlisted.first() {
             let kinds = listed(&unlisted.iter().map(|it| it.resource.clone()).collect::<Vec<_>>());
             gaps.insert(0, Gap::Withheld(kinds, first.reason.clone()));
         }
-        if cluster.manifests.namespaces().next().is_none() && gaps.is_empty() {
+        if cluster.namespaces().next().is_none() && gaps.is_empty() {
             gaps.push(Gap::None(Kind::Of(Resource::Namespace)));
         }
         gaps
@@ -247,15 +253,15 @@ impl Assessment<'_> {
         gaps.iter().for_each(|gap| to_do.add_gap(gap));
         advisor.advise_on_entries(&mut to_do);
         advise_on_taints(self.round, self.pools, &self.rows, self.judged, &mut to_do);
-        advise_on_exemptions(self.round, &self.input.cluster.manifests, &mut to_do);
+        advise_on_exemptions(self.round, self.input.cluster, &mut to_do);
         let first = self.unfenced.iter().map(NothingFenced::advice);
         first.chain(to_do.advice()).collect()
     }
 
     /// Returns what else is worth knowing.
     fn remarks(&self) -> Vec<String> {
-        let Listed { manifests: cluster, unreadable } = self.input.cluster;
-        let lists = |kind: Kind| unreadable.iter().all(|it| it.kind != kind);
+        let cluster = self.input.cluster;
+        let lists = |kind: Kind| cluster.unlisted.iter().all(|it| it.kind != kind);
         let mut remarks = vec![];
         for (at, _) in self.round.idle_entries().iter().filter(|(_, namespaces)| namespaces.is_empty()) {
             if lists(Kind::Of(Resource::Namespace)) {
@@ -267,7 +273,7 @@ impl Assessment<'_> {
         if !has_node_pools && lists(Kind::NodePool) {
             remarks.push("No NodePools found: assuming that Karpenter is not installed.".to_owned());
         }
-        if self.judged.iter().all(|it| it.subject.is_plain()) && unreadable.is_empty() {
+        if self.judged.iter().all(|it| it.subject.is_plain()) && cluster.unlisted.is_empty() {
             remarks.push("No workloads and no Pods found: only new Pods that request nothing are judged.".to_owned());
         }
         let stranded: Vec<String> = self.judged.iter().filter_map(stranded).collect();

@@ -23,14 +23,11 @@ use super::{
     rulebook::Rulebook,
 };
 use crate::{
-    demands::{DemandKind, Demands, labels_and_annotations},
-    input::{
-        manifests::Manifests,
-        settings::{accepts_absence, entry_name, namespace_selector},
-        settings_file::SettingsFile,
-    },
+    cluster::manifests::Manifests,
+    input::settings::{accepts_absence, entry_name, namespace_selector},
     places::node_map::NodeMap,
-    webhook::{delivery::delivery, pods::plain_pod_request},
+    rules::{PolicyRules, RuleKind, labels_and_annotations},
+    webhook::{delivery::delivery, pods::plain_pod_request, settings_file::SettingsFile},
 };
 
 /// A namespace that may use more nodes than with the old settings.
@@ -141,11 +138,11 @@ fn by_plugin(
     namespace: Option<&Value>,
     targets: &[Target<'_>],
 ) -> Result<BTreeSet<usize>> {
-    let demands = Demands::new(&file.typed, name, namespace)?.demands;
-    let required: Vec<_> = demands.iter().filter(|demand| demand.kind == DemandKind::Required).collect();
+    let rules = PolicyRules::new(&file.typed, name, namespace)?.rules;
+    let required: Vec<_> = rules.iter().filter(|rule| rule.kind == RuleKind::Required).collect();
     let accepts = |target: &&Target<'_>| {
         let label = |key: &str| target.labels.get(key).map(String::as_str);
-        required.iter().all(|demand| demand.selector.as_ref().is_some_and(|selector| selector.matches(label)))
+        required.iter().all(|rule| rule.selector.as_ref().is_some_and(|selector| selector.matches(label)))
     };
     Ok(targets.iter().filter(accepts).map(|target| target.pool).collect())
 }

@@ -14,14 +14,10 @@ use super::{
     subject::{Subject, What},
 };
 use crate::{
-    cluster::{Cluster, Gap, Kind},
-    input::manifests::Manifest,
+    cluster::{Cluster, Gap, Kind, controllers::controller_of, manifests::Manifest},
     places::pod::PodNeeds,
     verdict::{self, Draft, Others, Scheduler, Verdict, World},
-    webhook::{
-        controllers::controller_of,
-        deployment::{Admission, Scenario},
-    },
+    webhook::deployment::{Admission, Scenario},
 };
 
 /// A subject as it is created with some settings.
@@ -231,7 +227,7 @@ impl Side<'_> {
     fn happens(&self, subject: &Subject<'_>, Finding { forecast, why, .. }: &Finding) -> bool {
         let is_of_placement = matches!(why, Why::Unknown(Gap::Object(Kind::RuntimeClass, _)))
             && self.rulebook.cluster.namespace(&subject.namespace).is_some()
-            && !self.rulebook.rules(&subject.namespace).demands_anything(false)
+            && !self.rulebook.rules(&subject.namespace).has_any(false)
             && !self.rulebook.deployment.binding_rules.require_metadata();
         forecast.outcome == Outcome::NotAsked || forecast.outcome.is_trouble() && !is_of_placement
     }

@@ -13,7 +13,6 @@ mod document;
 mod fences;
 mod finding;
 mod judge;
-mod namespace_rules;
 mod others;
 mod outcome;
 mod platform;

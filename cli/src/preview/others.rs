@@ -14,11 +14,10 @@ use serde_json::json;
 
 use super::rulebook::Rulebook;
 use crate::{
-    cluster::{Cluster, Pod, Workload},
+    cluster::{Cluster, Pod, Workload, controllers::Controller},
     input::json::part,
     lists::listed,
     verdict::Others,
-    webhook::controllers::Controller,
 };
 
 /// The keys of tolerations that the API server adds to Pods.

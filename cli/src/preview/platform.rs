@@ -10,13 +10,10 @@ use super::{
     rulebook::Rulebook,
 };
 use crate::{
-    input::{
-        json::{list_of, text},
-        manifests::Manifests,
-        settings_file::SettingsFile,
-    },
+    cluster::{manifests::Manifests, pod_template::template},
+    input::json::{list_of, text},
     lists::listed,
-    webhook::{delivery::covers_namespace, pods::template},
+    webhook::{delivery::covers_namespace, settings_file::SettingsFile},
 };
 
 /// Something that a cluster needs before it can run other Pods.

@@ -1,17 +1,18 @@
 //! How Pods that are misplaced can be replaced.
 
+use std::collections::BTreeMap;
+
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
-use serde_json::{Value, json};
 
 use super::{
     finding::{Finding, JudgedSubject, Why},
     outcome::{Forecast, Outcome},
     subject::What,
 };
-use crate::{
-    cluster::{self, BoundVolume, Cluster, Kind},
-    input::{kubectl::Listed, manifests::Identity},
-    webhook::delivery::selects,
+use crate::cluster::{
+    self, BoundVolume, Cluster, Kind,
+    manifests::{Identity, Manifests},
+    selectors::selects,
 };
 
 /// A workload with misplaced Pods: they get other nodes when they are created anew, which the policy does not do.
@@ -36,16 +37,17 @@ pub struct Budgets<'c>(Option<&'c [PodDisruptionBudget]>);
 
 impl<'c> Budgets<'c> {
     /// Returns those of a cluster.
-    pub fn new(listed: &Listed, cluster: &'c Cluster) -> Self {
-        let is_unreadable = listed.unreadable.iter().any(|it| it.kind == Kind::PodDisruptionBudget);
-        Self((!is_unreadable).then_some(cluster.budgets.as_slice()))
+    pub fn new(objects: &Manifests, cluster: &'c Cluster) -> Self {
+        let is_unlisted = objects.unlisted.iter().any(|it| it.kind == Kind::PodDisruptionBudget);
+        Self((!is_unlisted).then_some(cluster.budgets.as_slice()))
     }
 
     /// Returns the names of those that cover a Pod with these labels.
-    fn covering(&self, namespace: &str, labels: &Value) -> Option<Vec<String>> {
+    fn covering(&self, namespace: &str, labels: &BTreeMap<String, String>) -> Option<Vec<String>> {
         let covers = |budget: &&PodDisruptionBudget| {
             let selector = budget.spec.as_ref().and_then(|spec| spec.selector.as_ref());
-            budget.metadata.namespace.as_deref() == Some(namespace) && selector.is_some_and(|it| selects(it, labels))
+            let label = |key: &str| labels.get(key).map(String::as_str);
+            budget.metadata.namespace.as_deref() == Some(namespace) && selector.is_some_and(|it| selects(it, label))
         };
         let budgets = self.0?.iter().filter(covers);
         Some(budgets.filter_map(|budget| budget.metadata.name.clone()).collect())
@@ -71,7 +73,7 @@ impl Restart {
             What::Pod(pod) => (&pod.json, &pod.labels, Some(obstacle_of_pod(subject.owner.as_deref()))),
             What::Revision(_) | What::Plain => return None,
         };
-        let budgets = budgets.covering(&subject.namespace, &json!(labels));
+        let budgets = budgets.covering(&subject.namespace, labels);
         // A new Pod may come to a node where it waits while the old one is gone.
         let obstacle = match findings.all().find(|it| it.forecast == Forecast::real(Outcome::CannotTell)) {
             Some(Finding { why: Why::Unbound(_), .. }) if matches!(misplaced.why, Why::Unbound(_)) => {

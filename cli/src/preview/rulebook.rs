@@ -6,20 +6,14 @@ use std::{
 };
 
 use anyhow::Result;
-use node_placement_policy::{
-    selector::{Requirement, Selector},
-    settings::EntryAt,
-};
+use node_placement_policy::{selector::Requirement, settings::EntryAt};
 
-use super::namespace_rules::NamespaceRules;
 use crate::{
+    cluster::manifests::Manifests,
     engine::policy::Policy,
-    input::{
-        manifests::Manifests,
-        settings::{entries_at, is_for_the_rest},
-        settings_file::SettingsFile,
-    },
-    webhook::deployment::Deployment,
+    input::settings::{entries_at, is_for_the_rest},
+    rules::namespace::NamespaceRules,
+    webhook::{deployment::Deployment, settings_file::SettingsFile},
 };
 
 /// A deployment of the policy, and what holds in each namespace by it.
@@ -54,13 +48,12 @@ impl<'s> Rulebook<'s> {
 
     /// Returns whether anything becomes of Pods of a namespace; with `warned`, or would become of them.
     pub fn depends_on_pods_of(&self, namespace: &str, warned: bool) -> bool {
-        self.rules(namespace).demands_anything(warned) || self.files.iter().any(|it| it.typed.node_metadata.is_some())
+        self.rules(namespace).has_any(warned) || self.files.iter().any(|it| it.typed.node_metadata.is_some())
     }
 
     /// Returns what a namespace requires of labels of nodes.
     pub fn required(&self, namespace: &str) -> Vec<Requirement> {
-        let selectors = self.rules(namespace).demands().flat_map(|demand| &demand.selector);
-        selectors.flat_map(Selector::requirements).cloned().collect()
+        self.rules(namespace).requirements()
     }
 
     /// Returns what holds in a namespace.

@@ -8,8 +8,10 @@ use std::{
 
 use super::ties::Ties;
 use crate::{
-    cluster::{Cluster, Finished, Gap, LocatedGap, Owner, Pod, Problem, Template, Unjudged, Workload},
-    input::manifests::{Identity, Manifest},
+    cluster::{
+        Cluster, Finished, Gap, LocatedGap, Owner, Pod, Problem, Template, Unjudged, Workload,
+        manifests::{Identity, Manifest},
+    },
     places::volumes::Volumes,
 };
 
@@ -161,10 +163,10 @@ impl<'c> Subjects<'c> {
         let pods = cluster.pods.iter().map(|pod| Subject::of_pod(pod, cluster, volumes));
         let mut all: Vec<Subject<'_>> = workloads.chain(pods).collect();
         all.sort_by_cached_key(|it| (it.namespace.clone(), it.kind().to_owned(), it.name().to_owned()));
-        all.extend(cluster.namespaces.keys().map(|name| Subject::new(What::Plain, name)));
+        all.extend(cluster.namespaces.iter().map(|name| Subject::new(What::Plain, name)));
         Self {
             all,
-            namespaces: cluster.namespaces.keys().cloned().collect(),
+            namespaces: cluster.namespaces.clone(),
             lacking: lacking(&cluster.gaps),
             unknown: cluster.unjudged.iter().map(shown_unjudged).collect(),
         }

@@ -12,7 +12,6 @@ use node_placement_policy::{
 
 use super::remedy::is_control_plane;
 use crate::{
-    demands::Demand,
     lists::listed,
     places::{
         fit::{Exclusion, Fit, Obstacle, Spec},
@@ -20,6 +19,7 @@ use crate::{
         requests::Lack,
         room::Crowd,
     },
+    rules::Rule,
 };
 
 /// Values that are no more alike than this are not proposed.
@@ -141,14 +141,14 @@ impl Unschedulable {
     }
 
     /// Returns whether it is about something that is demanded there.
-    pub fn is_demanded_by(&self, demand: &Demand) -> bool {
-        let demands = |needs: &String| demand.requirements().contains(needs);
+    pub fn is_required_by(&self, rule: &Rule) -> bool {
+        let requires = |needs: &String| rule.requirements().contains(needs);
         match self {
             Self::Taints { .. } | Self::TooSmall(_) | Self::NotNow(_) | Self::Volume { .. } | Self::Crowd(_) => {
-                !demand.text.is_empty()
+                !rule.text.is_empty()
             }
-            Self::Label { needs, .. } => demands(needs),
-            Self::Together { demanded, .. } => demanded.iter().any(demands),
+            Self::Label { needs, .. } => requires(needs),
+            Self::Together { demanded, .. } => demanded.iter().any(requires),
             Self::Nothing => false,
         }
     }

@@ -12,17 +12,17 @@ use serde::Serialize;
 use super::{
     advice::{AdviceList, Cause, CauseKind, Sentence, names},
     finding::{JudgedSubject, Why},
-    namespace_rules::NamespaceRules,
     outcome::{Forecast, Outcome},
     rulebook::Rulebook,
 };
 use crate::{
-    demands::Demand,
-    input::{settings::entry_name, settings_file},
+    input::settings::entry_name,
     places::{
         node_map::{NodeMap, Pool},
         pod::PodNeeds,
     },
+    rules::{Rule, namespace::NamespaceRules},
+    webhook::settings_file,
 };
 
 /// Namespaces for which the same holds, and where their Pods run. Rows are in the order of their fields.
@@ -311,19 +311,19 @@ fn workloads_that_would_leave(
 
 /// Returns the setting of an entry that demands a label of this pool by name, for namespaces of a row.
 fn setting_naming<'p>(pool: &Pool, row: &Row, round: &'p Rulebook<'_>) -> Option<&'p str> {
-    let names = |demand: &&Demand| {
-        let mut requirements = demand.selector.iter().flat_map(|selector| selector.requirements());
+    let names = |rule: &&Rule| {
+        let mut requirements = rule.selector.iter().flat_map(|selector| selector.requirements());
         requirements.any(|one| !one.accepts(None) && pool.labels.contains_key(one.key()))
     };
-    let demands = row.namespaces.iter().flat_map(|namespace| round.rules(namespace).demands());
-    let mut paths = demands.filter(names).filter_map(|demand| demand.path.as_deref());
+    let required = row.namespaces.iter().flat_map(|namespace| round.rules(namespace).required());
+    let mut paths = required.filter(names).filter_map(|rule| rule.path.as_deref());
     paths.find(|path| path.starts_with("placement.namespaces["))
 }
 
 /// Returns the labels that selectors of the settings, or of namespaces, name.
 pub fn selected_labels(round: &Rulebook<'_>) -> BTreeSet<String> {
-    let demands = round.namespaces.values().flat_map(NamespaceRules::demands);
-    let requirements = demands.flat_map(|demand| &demand.selector).flat_map(|selector| selector.requirements());
+    let required = round.namespaces.values().flat_map(NamespaceRules::required);
+    let requirements = required.flat_map(|rule| &rule.selector).flat_map(|selector| selector.requirements());
     let mut labels = settings_file::label_keys_of_files(round.files);
     labels.extend(requirements.map(|one| one.key().to_owned()));
     labels

@@ -9,9 +9,9 @@ use super::{
 };
 use crate::{
     Identity, Policy, SettingsFile,
+    cluster::controllers::Controller,
     trial::{Pods, Trial, TrialResult},
     webhook::{
-        controllers::Controller,
         deployment::{Admission, Deployment},
         pods::{bound_pod, environment},
         request::{Request, recorded_request, request_from},

@@ -10,14 +10,17 @@ use serde_json::{Value, json};
 use super::CaseAnswer;
 use crate::{
     Manifests,
-    cluster::Cluster,
+    cluster::{
+        Cluster,
+        pod_template::{template, template_path},
+    },
     engine::additions::additions,
     input::{
         json::{list_of, remove_nulls, title},
         yaml,
     },
     trial::Trial,
-    webhook::{pods::template, request::manifest_request, resource::template_path},
+    webhook::request::manifest_request,
 };
 
 /// A test as it is written: its fields stand in this order.
@@ -78,8 +81,8 @@ pub fn write_tests(trial: &Trial<'_>, paths: [&Path; 2], progress: impl Fn(&str)
 
 /// Returns the workloads, and the Pods without one; and for each namespace a Pod that requests nothing.
 fn subjects(objects: &Manifests) -> Result<Vec<Value>> {
-    let cluster = Cluster::new(objects.clone())?;
-    let plain = cluster.namespaces.keys().map(|namespace| {
+    let cluster = Cluster::new(objects)?;
+    let plain = cluster.namespaces.iter().map(|namespace| {
         let metadata = json!({ "name": "plain", "namespace": namespace });
         reduced(&json!({ "apiVersion": "v1", "kind": "Pod", "metadata": metadata }), Resource::Pod)
     });

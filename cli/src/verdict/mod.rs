@@ -16,19 +16,16 @@ use serde_json::{Value, json};
 
 pub use self::scheduler::{Fits, Scheduler};
 use crate::{
-    cluster::{Gap, Kind},
-    input::{
-        json::{list_of, part, remove, text},
-        manifests::Manifests,
-    },
-    places::pod::{self as needs, PodNeeds},
+    cluster::{Gap, Kind, kind::resource_of, manifests::Manifests, pod_template::template},
+    input::json::{list_of, part, remove, text},
+    places::{pod as needs, pod::PodNeeds},
     webhook::{
         defaults::{add_tolerations, missing_runtime_class, runtime_class},
         delivery::KeptAway,
         deployment::{Admission, Of, Refusal, Review, Scenario},
-        pods::{self, daemon_controller_spec, daemon_pod_request, plain_pod_request, pod_request, template},
+        pods::{self, daemon_controller_spec, daemon_pod_request, plain_pod_request, pod_request},
         request::{Request, Requester, workload_request},
-        resource::{REQUIRED_AFFINITY, resource_of},
+        resource::REQUIRED_AFFINITY,
     },
 };
 

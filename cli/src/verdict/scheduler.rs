@@ -7,19 +7,19 @@ use std::{
 };
 
 use anyhow::Result;
-use node_placement_policy::selector::{Requirement, Selector};
+use node_placement_policy::selector::Requirement;
 use serde_json::{Value, json};
 
 use super::{Draft, Verdict};
 use crate::{
-    demands::{DemandKind, Demands, asked_about},
-    input::manifests::Manifests,
+    cluster::manifests::Manifests,
     places::{
         fit::{Fit, Unevaluated},
         node_map::{Machines, NodeMap, NodeTraits, Place, Pool},
         node_pool::NodePool,
         pod::{PodNeeds, SpecNeeds},
     },
+    rules::namespace::NamespaceRules,
     webhook::{
         binding_rules::BindingRules,
         deployment::{Admission, Deployment, Scenario, ScenarioId, Target},
@@ -195,13 +195,7 @@ impl Binder<'_> {
         }
         let files = self.scenario.deployment().map(|deployment| deployment.files).unwrap_or_default();
         let namespace = self.scheduler.cluster.namespace(self.namespace);
-        let mut required = vec![];
-        for file in asked_about(files, self.namespace, namespace) {
-            let demands = Demands::new(&file.typed, self.namespace, namespace)?.demands.into_iter();
-            let selectors = demands.filter(|demand| demand.kind == DemandKind::Required).filter_map(|it| it.selector);
-            required.extend(selectors.flat_map(|selector: Selector| selector.requirements().to_vec()));
-        }
-        let required: Rc<[Requirement]> = required.into();
+        let required: Rc<[Requirement]> = NamespaceRules::new(files, self.namespace, namespace)?.requirements().into();
         self.scheduler.required.borrow_mut().insert(key, required.clone());
         Ok(required)
     }

@@ -1,13 +1,13 @@
-//! What a deployment looks at when a Pod is bound to a node.
+//! The properties of nodes that decide on Bindings.
 
 use std::collections::BTreeSet;
 
 use node_placement_policy::settings::OnBindings;
 
 use super::conditions::Condition;
-use crate::input::settings_file::SettingsFile;
+use crate::webhook::settings_file::SettingsFile;
 
-/// What decides whether a Binding is refused.
+/// The properties of a node that decide whether a Binding to it is refused.
 #[derive(Clone, Debug, Default)]
 pub struct BindingRules {
     /// The keys of labels that a node must have.

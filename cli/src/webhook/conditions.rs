@@ -17,8 +17,8 @@ use super::{
 };
 use crate::lists::distinct;
 
-/// What expressions may use: the standard library, and of Kubernetes' extensions optionals, `strings`, and `lists`. Its
-/// others (`url`, `quantity`, `authorizer`, …) are not there, and what uses them can't be evaluated here.
+/// The functions of expressions: the standard library, and of Kubernetes' extensions optionals, `strings`, and `lists`.
+/// An expression that uses others (`url`, `quantity`, `authorizer`, …) can't be evaluated here.
 static ENVIRONMENT: LazyLock<Arc<Env>> = LazyLock::new(|| {
     let mut environment = Env::stdlib().with_optional_support(true);
     // They fail only where a function of the same name is there.
@@ -36,12 +36,12 @@ pub struct Condition {
     pub name: String,
     /// In CEL.
     pub expression: String,
-    /// Or why it can't be read.
+    /// The parsed expression, or why it can't be read.
     #[serde(skip)]
     formula: Result<Arc<Formula>, String>,
 }
 
-/// What becomes of a request; what lets most through comes first.
+/// What conditions do with a request, in the order in which they let most through.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Passage {
     Passes,
@@ -50,7 +50,7 @@ pub enum Passage {
     Fails(String, String),
     /// The condition of this name can't be evaluated here, and why.
     Unknown(String, String),
-    /// By the condition of this name.
+    /// The condition of this name is false.
     KeptAway(String),
 }
 
@@ -76,7 +76,7 @@ enum Truth {
     Unknown(String),
 }
 
-/// What conditions of a `ValidatingAdmissionPolicy` know, and those of a webhook do not.
+/// The variables that a `ValidatingAdmissionPolicy` has, and a webhook does not.
 const FOREIGN_VARIABLES: [&str; 3] = ["namespaceObject", "params", "variables"];
 
 impl From<MatchCondition> for Condition {

@@ -1,4 +1,4 @@
-//! What the API server writes into objects before webhooks see them: the defaults that every stored object has
+//! Writes into objects what an API server writes before it calls webhooks: the defaults that every stored object has
 //! (`defaults.yml` has those that depend on nothing but the kind), and of a Pod its RuntimeClass.
 
 use std::sync::LazyLock;
@@ -8,15 +8,20 @@ use k8s_openapi::api::node::v1::RuntimeClass;
 use node_placement_policy::{placement::tolerations::UNTIL_EVICTED, resource::Resource};
 use serde_json::{Map, Value, json};
 
-use super::request::is_pod_creation;
-use super::resource::{NAMESPACE_NAME, pod_spec_pointer, resource_of};
-use crate::input::{
-    json::{list_of, members, remove, set, text},
-    manifests::{Identity, Manifest, Manifests},
-    yaml,
+use super::resource::NAMESPACE_NAME;
+use crate::{
+    cluster::{
+        kind::resource_of,
+        manifests::{Identity, Manifest, Manifests},
+        pod_template::pod_spec_pointer,
+    },
+    input::{
+        json::{list_of, members, remove, set, text},
+        yaml,
+    },
 };
 
-/// By kind. That it can be read is a test.
+/// The defaults by kind. A test holds that they can be read.
 static DEFAULTS: LazyLock<Value> = LazyLock::new(|| yaml::built_in(include_str!("defaults.yml")));
 
 /// Fills in the fields that an object lacks, and its Pod template.
@@ -147,18 +152,11 @@ pub fn add_tolerations<'t>(spec: &mut Value, tolerations: impl IntoIterator<Item
     }
 }
 
-/// Completes the request of a new Pod as the API server does: with its RuntimeClass, if the cluster has it.
-pub fn complete(request: &mut Value, cluster: &Manifests) {
-    if is_pod_creation(request) {
-        merge_runtime_class(&mut request["object"]["spec"], cluster);
-    }
-}
-
 /// Merges the RuntimeClass that a Pod's `spec` names. One that is not known leaves it as it is.
 ///
 /// Upstream: the admission plugin `RuntimeClass`; it refuses a Pod whose selector differs from the class's, which is not
 /// the policy's doing.
-fn merge_runtime_class(spec: &mut Value, cluster: &Manifests) {
+pub fn merge_runtime_class(spec: &mut Value, cluster: &Manifests) {
     let Some(class) = runtime_class_identity(spec).and_then(|class| cluster.find(&class)) else { return };
     for (key, value) in members(&class["scheduling"]["nodeSelector"]) {
         if spec["nodeSelector"].get(key).is_none() {
@@ -217,10 +215,9 @@ mod tests {
             "handler": "kata",
             "scheduling": { "nodeSelector": { "kata": "yes" } },
         });
-        let object = json!({ "kind": "Pod", "spec": { "runtimeClassName": "kata" } });
-        let mut request = json!({ "operation": "CREATE", "object": object });
-        complete(&mut request, &Manifests::from_iter([class]));
-        assert_eq!(request["object"]["spec"]["nodeSelector"], json!({ "kata": "yes" }));
+        let mut spec = json!({ "runtimeClassName": "kata" });
+        merge_runtime_class(&mut spec, &Manifests::from_iter([class]));
+        assert_eq!(spec["nodeSelector"], json!({ "kata": "yes" }));
     }
 
     #[test]

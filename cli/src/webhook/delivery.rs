@@ -1,29 +1,32 @@
 //! Whether a policy's own rules, selectors and conditions let a request through to it.
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelectorRequirement};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use node_placement_policy::resource::Resource;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::{
     conditions::{Passage, evaluate},
-    policy_spec::{PolicySpec, requirement},
+    policy_spec::PolicySpec,
     request::Request,
     resource::{NAMESPACE_NAME, requested},
 };
-use crate::cluster::{Gap, Kind};
+use crate::cluster::{
+    Gap, Kind,
+    selectors::{selects, selects_as_known},
+};
 
-/// What becomes of a request before the policy sees it.
+/// Whether a request is sent to a policy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Delivery {
     /// The policy is asked.
     Sent,
-    /// It is not asked.
+    /// The policy is not asked.
     KeptAway(KeptAway),
     /// Whether it is asked could not be evaluated.
     Unknown(Gap),
 }
 
-/// What keeps a request away from the policy.
+/// The reason why a request is not sent to the policy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KeptAway {
     /// No rule has this resource with this operation.
@@ -108,11 +111,12 @@ fn passage(policy: &PolicySpec, request: &Request) -> Passage {
 }
 
 fn selects_object(policy: &PolicySpec, request: &Value) -> bool {
-    let is_selected = |object: &Value| selects(&policy.object_selector, &object["metadata"]["labels"]);
+    let is_selected =
+        |object: &Value| selects(&policy.object_selector, |key| object["metadata"]["labels"][key].as_str());
     is_selected(&request["object"]) || !request["oldObject"].is_null() && is_selected(&request["oldObject"])
 }
 
-/// Returns whether the namespaceSelector selects the namespace; nothing, if that depends on labels that are not known.
+/// Returns whether the namespaceSelector selects the namespace; `None` if that depends on labels that are not known.
 fn selects_namespace(policy: &PolicySpec, request: &Request, namespace: Option<&Value>) -> Option<bool> {
     // Nodes have none.
     let Some(name) = request.namespace() else { return Some(true) };
@@ -121,42 +125,22 @@ fn selects_namespace(policy: &PolicySpec, request: &Request, namespace: Option<&
     covers_namespace(policy, name, namespace)
 }
 
-/// Returns whether the namespaceSelector selects the namespace of this name; nothing, if that depends on labels that are not
+/// Returns whether the namespaceSelector selects the namespace of this name; `None` if that depends on labels that are not
 /// known.
 pub fn covers_namespace(policy: &PolicySpec, name: &str, namespace: Option<&Value>) -> Option<bool> {
-    let labels = namespace.map(|namespace| &namespace["metadata"]["labels"]).filter(|labels| labels.is_object());
-    let mut labels = labels.cloned().unwrap_or_else(|| json!({}));
-    labels[NAMESPACE_NAME] = name.into();
     // Kubewarden drops `matchLabels`. Upstream: `policy_subreconciler_webhook.go` of its controller.
     let covered = LabelSelector { match_labels: None, ..policy.namespace_selector.clone() };
-    selects_as_known(&covered, &labels, namespace.is_some())
-}
-
-/// Returns whether labels are selected; an empty selector selects all.
-pub fn selects(selector: &LabelSelector, labels: &Value) -> bool {
-    selects_as_known(selector, labels, true) == Some(true)
-}
-
-/// Returns whether labels are selected; nothing, if that depends on others than these, where these are not `all`.
-///
-/// Upstream: `LabelSelectorAsSelector` of `k8s.io/apimachinery/pkg/apis/meta/v1`.
-fn selects_as_known(selector: &LabelSelector, labels: &Value, all: bool) -> Option<bool> {
-    let label = |key: &str| labels.get(key).and_then(Value::as_str);
-    let is_met = |expression: &LabelSelectorRequirement| {
-        requirement(expression).and_then(Result::ok).is_some_and(|own| own.accepts(label(&expression.key)))
+    let label = |key: &str| match key {
+        NAMESPACE_NAME => Some(name),
+        key => namespace?["metadata"]["labels"][key].as_str(),
     };
-    let equal = selector.match_labels.iter().flatten().map(|(key, value)| (key, label(key) == Some(value)));
-    let expressions = selector.match_expressions.iter().flatten().map(|it| (&it.key, is_met(it)));
-    let (known, unknown): (Vec<_>, Vec<_>) = equal.chain(expressions).partition(|(key, _)| all || label(key).is_some());
-    if known.iter().any(|(_, is_met)| !is_met) {
-        return Some(false);
-    }
-    unknown.is_empty().then_some(true)
+    if namespace.is_none() { selects_as_known(&covered, label) } else { Some(selects(&covered, label)) }
 }
 
 #[cfg(test)]
 mod tests {
     use rstest::rstest;
+    use serde_json::json;
 
     use super::*;
 

@@ -7,19 +7,19 @@ use serde_json::Value;
 
 use super::{
     binding_rules::BindingRules,
-    defaults::complete,
     delivery::{Delivery, KeptAway, covers_namespace, delivery},
     pods::{ANY_POD, binding_request},
     policy_spec::PolicySpec,
     request::Request,
 };
 use crate::{
-    cluster::{Gap, Kind},
+    cluster::{Gap, Kind, manifests::Manifests},
     engine::policy::{Answer, Evaluation, Policy},
-    input::{json::text, manifests::Manifests, settings::ManagedKeys, settings_file::SettingsFile},
+    input::{json::text, settings::ManagedKeys},
+    webhook::settings_file::SettingsFile,
 };
 
-/// What a policy-server says where a policy would change what it must not.
+/// The message of a policy-server where a policy changes an object that it must not change.
 const MUST_NOT_MUTATE: &str =
     "The policy attempted to mutate the request, but it is currently configured to not allow mutations";
 
@@ -28,23 +28,23 @@ pub struct Deployment<'d> {
     policy: &'d Policy,
     /// The documents of the file.
     pub files: &'d [SettingsFile],
-    /// Those that are asked, in the order of their webhooks.
+    /// The documents that are asked, in the order of their webhooks.
     asked: Vec<SettingsFile>,
     /// The same, as if every entry had `enforcement: Enforce`.
     enforced: Vec<SettingsFile>,
     /// The keys of Pods that node metadata is written to.
     pub managed: ManagedKeys,
-    /// What decides whether Bindings are refused.
+    /// The properties of nodes that decide on Bindings.
     pub binding_rules: BindingRules,
 }
 
 /// Tells scenarios apart: the deployment, and whether everything is enforced.
 pub type ScenarioId = (Option<usize>, bool);
 
-/// In front of what a request is sent.
+/// The policies that a request is sent to.
 #[derive(Clone, Copy)]
 pub enum Scenario<'d> {
-    /// No policy.
+    /// There is no policy.
     Without,
     /// The deployment as it is.
     With(&'d Deployment<'d>),
@@ -52,7 +52,7 @@ pub enum Scenario<'d> {
     Enforced(&'d Deployment<'d>),
 }
 
-/// What the policies of a deployment answer to a request, and what that comes to.
+/// The answers of all policies of a deployment to a request.
 #[derive(Debug, Default)]
 pub struct Review {
     /// The request, completed as an API server does.
@@ -64,7 +64,7 @@ pub struct Review {
     pub admission: Admission,
 }
 
-/// What becomes of a request.
+/// The outcome of a request.
 #[derive(Clone, Debug)]
 pub enum Admission {
     /// No policy is asked.
@@ -86,7 +86,7 @@ impl Default for Admission {
     }
 }
 
-/// Why something is refused.
+/// A refusal, with its cause.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
     pub of: Of,
@@ -100,7 +100,7 @@ pub struct Refusal {
     pub by: Option<String>,
 }
 
-/// What is refused.
+/// The object that a refusal is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Of {
     /// The object itself.
@@ -178,9 +178,7 @@ impl<'d> Scenario<'d> {
     /// # Errors
     /// A policy failed to answer.
     pub fn review(&self, mut request: Request, cluster: &Manifests) -> Result<Review> {
-        if !request.is_complete {
-            complete(&mut request.json, cluster);
-        }
+        request.complete(cluster);
         let namespace = request.namespace().and_then(|name| cluster.namespace(name));
         let (mut answers, mut gap, mut kept_away, mut is_changed) = (vec![], None, None, false);
         let request_sent = request.json.clone();
@@ -327,7 +325,7 @@ impl Refusal {
         }
     }
 
-    /// Words the refusal of a Binding to a node that Karpenter would create, whose name nobody knows.
+    /// Words the refusal of a Binding to a node that Karpenter would create, whose name is not known.
     fn of_created_node(&self) -> String {
         const NODE: &str = "a node that Karpenter creates";
         let Some(cause) = &self.cause else { return format!("the policy refuses to bind Pods to {NODE}") };

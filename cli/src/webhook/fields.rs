@@ -19,9 +19,9 @@ const WRITTEN_BY_SERVERS: [&str; 9] = [
     "object.metadata.uid",
     "object.status",
 ];
-/// What users choose of a request beside its object.
+/// The fields of a request that users choose, beside its object.
 const CHOSEN_IN_REQUESTS: [&str; 2] = ["request.name", "request.options"];
-/// What stands in a path for each element of a list, and each value of an object.
+/// The step of a path that stands for each element of a list, and each value of an object.
 const EACH: &str = "*";
 
 /// A field that an expression reads.

@@ -1,27 +1,26 @@
-//! The requests for Pods: as a controller creates one from the template of a workload; a Pod that requests nothing; one
-//! that is created anew; its Binding, and the Pod as it is stored then.
+//! Makes requests for Pods: as a controller creates one from the template of a workload; for a Pod that requests nothing;
+//! for one that is created anew; for its Binding, and the Pod as it is stored then.
 
-use anyhow::Result;
-use k8s_openapi::api::core::v1::PodTemplateSpec;
-use node_placement_policy::{request::MIRROR, resource::Resource, settings::key::TargetKind};
+use node_placement_policy::{resource::Resource, settings::key::TargetKind};
 use serde_json::{Map, Value, json};
 
 use super::{
-    controllers::{Controller, controller_reference, is_by_controller},
     defaults::{add_tolerations, add_tolerations_of_unready_nodes, containers, push},
     request::{MADE_UP_UID, Request, Requester, without_server_fields},
-    resource::{REQUIRED_AFFINITY, resource_of, template_path},
+    resource::REQUIRED_AFFINITY,
 };
 use crate::{
     ManagedKeys,
-    cluster::pod::names_its_node,
-    input::{
-        json::{list_of, members, remove, set, text, typed},
+    cluster::{
+        controllers::{Controller, controller_reference},
         manifests::Manifests,
+        pod::names_its_node,
+        pod_template::{is_mirror, template},
     },
+    input::json::{list_of, members, remove, set, text},
 };
 
-/// Returns the request with which a controller would create a Pod of `workload`; none, if no controller makes Pods of
+/// Returns the request with which a controller would create a Pod of `workload`; `None` if no controller makes Pods of
 /// such.
 ///
 /// A Pod of a DaemonSet is made for one node: see [`daemon_pod_request`].
@@ -107,46 +106,17 @@ pub fn daemon_controller_spec(daemon_set: &Value) -> Option<Value> {
     Some(spec)
 }
 
-/// Returns the Pod template of an object, wherever its kind has it.
-pub fn template(object: &Value) -> Option<&Value> {
-    let resource = resource_of(text(&object["apiVersion"]), text(&object["kind"]))?;
-    let template = template_path(resource)?.iter().fold(object, |found, step| &found[*step]);
-    template.is_object().then_some(template)
-}
-
-/// Returns whether a ReplicaSet or a Job makes other Pods than its owner would make now: from an older template.
-pub fn makes_other_pods(owner: &Value, part: &Value) -> bool {
-    let (Some(current), Some(of_part)) = (template(owner), template(part)) else { return false };
-    let differ = |field: &str| {
-        let [one, other] = [current, of_part].map(|template| {
-            members(&template["metadata"][field]).filter(|(key, _)| !is_by_controller(key)).collect::<Vec<_>>()
-        });
-        one != other
-    };
-    current["spec"] != of_part["spec"] || differ("labels") || differ("annotations")
-}
-
-/// Checks the types of the fields of a Pod, or of the Pod template of an object.
-///
-/// # Errors
-/// A field has a wrong type: its path, what was expected, and what was found.
-pub fn check_types(object: &Value) -> Result<()> {
-    let resource = resource_of(text(&object["apiVersion"]), text(&object["kind"]));
-    let path: String = resource.and_then(template_path).into_iter().flatten().map(|step| format!("{step}.")).collect();
-    typed::<PodTemplateSpec>(template(object).unwrap_or(object), &path).map(drop)
-}
-
 /// The name of the Pod in a Binding that stands for those of other Pods.
 pub const ANY_POD: &str = "any";
 
 /// The name of the Node in the Binding to one that Karpenter would create.
 pub const CREATED: &str = "created-by-karpenter";
 
-/// The name of the Pod that asks for nothing.
+/// The name of the Pod that requests nothing.
 pub const PLAIN_POD: &str = "plain-pod";
 
-/// Returns the request with which an ordinary user would create a Pod that asks for nothing: what becomes of it shows
-/// the rules of its namespace.
+/// Returns the request with which an ordinary user would create a Pod that requests nothing. The answer shows the rules
+/// of its namespace.
 pub fn plain_pod_request(namespace: &str) -> Request {
     let mut spec = json!({ "containers": [{ "name": "c", "image": "preview" }] });
     add_tolerations_of_unready_nodes(&mut spec);
@@ -162,18 +132,8 @@ pub fn plain_pod_request(namespace: &str) -> Request {
     Request::creation(Resource::Pod, pod, Requester::Somebody).assuming(&made_up, reason)
 }
 
-/// What the API server itself copies from a Node to the Pods that are bound to it, from Kubernetes 1.35 on.
+/// The labels that the API server itself copies from a Node to the Pods that are bound to it, from Kubernetes 1.35 on.
 const TOPOLOGY: [&str; 2] = ["topology.kubernetes.io/region", "topology.kubernetes.io/zone"];
-
-/// Returns whether a Pod stands for what a kubelet runs by itself.
-pub fn is_mirror(pod: &Value) -> bool {
-    pod["metadata"]["annotations"].get(MIRROR).is_some()
-}
-
-/// Returns whether a Pod has run to its end. It still names its node.
-pub fn is_finished(pod: &Value) -> bool {
-    matches!(text(&pod["status"]["phase"]), "Succeeded" | "Failed")
-}
 
 /// Returns the request that creates the Pod anew: from the template of its `controller`, if that is known.
 pub fn recreation_request(pod: &Value, controller: Option<&Value>, managed: &ManagedKeys) -> Request {
@@ -295,7 +255,7 @@ fn field(pod: &Value, path: &str) -> Value {
     if value.is_null() { Value::from("") } else { value.clone() }
 }
 
-/// What the name of the volume with a Pod's token begins with.
+/// The beginning of the name of the volume with a Pod's token.
 const TOKEN: &str = "kube-api-access-";
 
 /// Returns whether this is the volume with a Pod's token, or where it is mounted.

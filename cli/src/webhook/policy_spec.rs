@@ -4,18 +4,17 @@ use std::collections::BTreeMap;
 
 use anyhow::Result;
 use k8s_openapi::{
-    api::admissionregistration::v1::RuleWithOperations,
-    apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelectorRequirement},
+    api::admissionregistration::v1::RuleWithOperations, apimachinery::pkg::apis::meta::v1::LabelSelector,
 };
-use node_placement_policy::{
-    placement::node_affinity::{name_of, operator_named},
-    selector::{Invalid, Operator, Requirement, Selector},
-};
+use node_placement_policy::selector::Selector;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::conditions::Condition;
-use crate::input::json::{remove_nulls, typed};
+use crate::{
+    cluster::selectors::requirement,
+    input::json::{remove_nulls, typed},
+};
 
 /// The `spec` of a ClusterAdmissionPolicy.
 ///
@@ -38,7 +37,7 @@ pub struct PolicySpec {
     pub allow_inside_admission_controller_namespace: Option<bool>,
     /// Whether the audit scanner asks it.
     pub background_audit: Option<bool>,
-    /// What it may look up.
+    /// The kinds that it may look up.
     pub context_aware_resources: Vec<ContextAwareResource>,
     /// `Fail` or `Ignore`.
     pub failure_policy: Option<String>,
@@ -46,11 +45,11 @@ pub struct PolicySpec {
     pub match_conditions: Vec<Condition>,
     /// `Equivalent` or `Exact`.
     pub match_policy: Option<String>,
-    /// What the API server says where the policy rejects, instead of the policy's own words.
+    /// The message of a rejection, in place of the policy's own.
     pub message: Option<String>,
     /// `monitor` or `protect`.
     pub mode: Option<String>,
-    /// Where the policy-server finds the module.
+    /// The URL of the module.
     pub module: Option<String>,
     /// Whether it may change objects.
     pub mutating: Option<bool>,
@@ -66,11 +65,11 @@ pub struct PolicySpec {
     pub settings: BTreeMap<String, Value>,
     /// `None` or `NoneOnDryRun`.
     pub side_effects: Option<String>,
-    /// How long an evaluation may take, in seconds.
+    /// The longest time of an evaluation, in seconds.
     pub timeout_eval_seconds: Option<i64>,
-    /// How long a request may take, in seconds.
+    /// The longest time of a request, in seconds.
     pub timeout_seconds: Option<i64>,
-    /// All of it, as in the file.
+    /// The whole `spec`, as in the file.
     #[serde(skip)]
     pub spec: Value,
     /// The paths of the fields that are unknown, such as `spec.rules[0].resorces`. The API server drops them.
@@ -162,21 +161,4 @@ fn covers(rule: &RuleWithOperations, (group, resource, operation): (&str, &str, 
         && has(&rule.api_groups, group)
         && has(&rule.operations, operation)
         && rule.resources.iter().flatten().any(is_resource)
-}
-
-/// Returns an expression of a LabelSelector as a requirement; none, if there is no such operator.
-pub fn requirement(expression: &LabelSelectorRequirement) -> Option<Result<Requirement, Invalid>> {
-    let LabelSelectorRequirement { key, operator, values } = expression.clone();
-    Some(Requirement::new(key, operator_named(&operator)?, values.unwrap_or_default()))
-}
-
-/// Returns a requirement as an expression of a LabelSelector; none, if it compares numbers.
-pub fn expression(requirement: &Requirement) -> Option<LabelSelectorRequirement> {
-    let values = match requirement.operator().as_set() {
-        Operator::GreaterThan | Operator::LessThan => return None,
-        Operator::Exists | Operator::DoesNotExist => None,
-        _ => Some(requirement.values().to_vec()),
-    };
-    let operator = name_of(requirement.operator()).to_owned();
-    Some(LabelSelectorRequirement { key: requirement.key().to_owned(), operator, values })
 }

@@ -6,12 +6,18 @@ use node_placement_policy::resource::Resource;
 use serde_json::{Map, Value, json};
 
 use super::{
-    controllers::{Controller, controller_reference},
-    defaults::{add_defaults, add_requests},
+    defaults::{add_defaults, add_requests, merge_runtime_class},
     fields::Read,
     resource::{name_in_rules, requested, resource_of_manifest},
 };
-use crate::input::json::{fill_nulls, qualified_name, remove, remove_nulls, text};
+use crate::{
+    cluster::{
+        controllers::{Controller, controller_reference},
+        manifests::Manifests,
+    },
+    engine::policy::admission_request,
+    input::json::{fill_nulls, qualified_name, remove, remove_nulls, text},
+};
 
 /// In place of a uid that is not known before.
 pub const MADE_UP_UID: &str = "00000000-0000-0000-0000-000000000000";
@@ -36,7 +42,7 @@ pub struct Unknown {
     is_assumed: bool,
 }
 
-/// Who sends a request.
+/// The sender of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Requester<'n> {
     /// The user who applies manifests.
@@ -51,7 +57,7 @@ pub enum Requester<'n> {
     ControllerOf(&'n str),
 }
 
-/// What the API server's plugins add to a Pod that lacks it.
+/// The fields that plugins of an API server add to a Pod that lacks them.
 const ADDED_IF_ABSENT: [&str; 7] = [
     "object.spec.serviceAccountName",
     "object.spec.serviceAccount",
@@ -62,7 +68,7 @@ const ADDED_IF_ABSENT: [&str; 7] = [
     "object.spec.preemptionPolicy",
 ];
 
-/// What the API server's plugins add to, whatever a Pod has.
+/// The fields that plugins of an API server add to, whatever a Pod has.
 const ADDED_TO: [&str; 7] = [
     "object.spec.volumes",
     "object.spec.tolerations",
@@ -117,7 +123,7 @@ impl Request {
         self
     }
 
-    /// Returns why what an expression reads is not known, if so; with `assumed`, also what is only assumed.
+    /// Returns why a field that an expression reads is not known; with `assumed`, also why it is only assumed.
     pub fn unknown_in(&self, read: &Read, assumed: bool) -> Option<String> {
         let mut unknown = self.unknown.iter().filter(|unknown| assumed || !unknown.is_assumed);
         let unknown = unknown.find(|unknown| read.overlaps(unknown.path))?;
@@ -140,10 +146,19 @@ impl Request {
 
     /// Returns whether it creates a Pod.
     pub fn is_pod_creation(&self) -> bool {
-        is_pod_creation(&self.json)
+        self.json["operation"] == "CREATE"
+            && self.json["object"]["kind"] == "Pod"
+            && text(&self.json["subResource"]).is_empty()
     }
 
-    /// Returns the name of the namespace that it is about; none, if it is about something of the whole cluster.
+    /// Completes the request of a new Pod as the API server does: with its RuntimeClass, if the cluster has it.
+    pub fn complete(&mut self, cluster: &Manifests) {
+        if !self.is_complete && self.is_pod_creation() {
+            merge_runtime_class(&mut self.json["object"]["spec"], cluster);
+        }
+    }
+
+    /// Returns the name of the namespace that it is about; `None` if it is about something of the whole cluster.
     pub fn namespace(&self) -> Option<&str> {
         self.json["namespace"].as_str().filter(|name| !name.is_empty())
     }
@@ -160,13 +175,8 @@ impl Request {
     }
 }
 
-/// Returns whether a request creates a Pod.
-pub fn is_pod_creation(request: &Value) -> bool {
-    request["operation"] == "CREATE" && request["object"]["kind"] == "Pod" && text(&request["subResource"]).is_empty()
-}
-
 impl Requester<'_> {
-    /// Returns who creates an object: the controller of its owner; somebody, if nothing owns it.
+    /// Returns who creates an object: the controller of its owner, or an unknown user if nothing owns it.
     pub fn creator(object: &Value) -> Requester<'_> {
         controller_reference(object).map_or(Requester::Somebody, |owner| Requester::ControllerOf(text(&owner["kind"])))
     }
@@ -243,7 +253,7 @@ fn creation(resource: Resource, name: &str, mut object: Value, user_info: Value)
     request
 }
 
-/// Returns the request that a document is, with or without its AdmissionReview, or that its manifest makes; none, if the
+/// Returns the request that a document is, with or without its AdmissionReview, or that its manifest makes; `None` if the
 /// policy does not handle its kind.
 ///
 /// # Errors
@@ -279,13 +289,8 @@ pub fn recorded_request(document: &Value) -> Option<&Value> {
     Some(admission_request(document)).filter(|request| request.get("operation").is_some())
 }
 
-/// Returns the request within an AdmissionReview; anything else is taken for the request itself.
-pub fn admission_request(document: &Value) -> &Value {
-    if document["kind"] == "AdmissionReview" { &document["request"] } else { document }
-}
-
 /// Returns the request with which an administrator, or the kubelet of a Node, would create what a manifest says; with an
-/// `old` object, update that. None, if the policy has no rules for it.
+/// `old` object, update that. `None` if the policy has no rules for it.
 ///
 /// # Errors
 /// The policy knows another version of it.
@@ -352,11 +357,4 @@ fn leave_out_generated_selector(job: &mut Value) {
             remove(labels, &generated);
         }
     }
-}
-
-/// Returns whether a Namespace is being deleted: an API server creates nothing in it.
-///
-/// Upstream: the admission plugin `NamespaceLifecycle`.
-pub fn is_terminating(namespace: &Value) -> bool {
-    namespace["metadata"]["deletionTimestamp"].is_string() || namespace["status"]["phase"] == "Terminating"
 }

@@ -9,12 +9,7 @@ use serde_json::Value;
 /// The field of a `nodeAffinity` that nodes must meet.
 pub const REQUIRED_AFFINITY: &str = node_affinity::REQUIRED_AFFINITY[2];
 
-/// Returns the resource of an object of a cluster; none, if the policy has no rules for it.
-pub fn resource_of(api_version: &str, kind: &str) -> Option<Resource> {
-    Resource::all().find(|resource| (resource.api_version(), resource.kind()) == (api_version, kind))
-}
-
-/// Returns the resource of a manifest; none, if the policy has no rules for it.
+/// Returns the resource of a manifest; `None` if the policy has no rules for it.
 ///
 /// # Errors
 /// The policy knows another version of it.
@@ -27,17 +22,6 @@ pub fn resource_of_manifest(api_version: &str, kind: &str) -> Result<Option<Reso
         }
         _ => Ok(resource),
     }
-}
-
-/// Returns the path of the Pod template in objects of a resource, if they have one.
-pub fn template_path(resource: Resource) -> Option<&'static [&'static str]> {
-    resource.has_template().then(|| resource.template())
-}
-
-/// Returns the JSON pointer to the PodSpec in objects of a resource, if they have one.
-pub fn pod_spec_pointer(resource: Resource) -> Option<String> {
-    let path = if resource == Resource::Pod { &[] } else { template_path(resource)? };
-    Some(path.iter().chain(&["spec"]).map(|step| format!("/{step}")).collect())
 }
 
 /// Returns the name that webhook rules have for a resource that is created. For Bindings, `bindings` is the older

@@ -10,7 +10,7 @@ use cli::{
     Manifests, Policy, SettingsFile,
     cluster::Cluster,
     explain::{explain, subject::SubjectName},
-    input::{documents::yaml_documents, kubectl::Listed},
+    input::documents::yaml_documents,
     preview::{Outcome, PreviewInput},
     testing::{Suite, file::NamedFiles},
     trial::{Trial, TrialResult},
@@ -125,7 +125,7 @@ impl World {
         let metadata = &self.manifest["metadata"];
         let namespace = metadata["namespace"].as_str().context("a namespace")?;
         let name = format!("{}/{}", self.kind(), metadata["name"].as_str().context("a name")?);
-        let (listed, name) = (Listed::from(self.cluster()?), SubjectName::read(&name)?);
+        let (listed, name) = (self.cluster()?, SubjectName::read(&name)?);
         let explained = explain(policy, &self.files, &listed, namespace, Some(&name))?;
         if explained.is_unknown {
             return Ok(None);
@@ -145,7 +145,7 @@ impl World {
     }
 
     fn previewed(&self, policy: &Policy) -> Result<Option<Answer>> {
-        let cluster = Listed::from(self.cluster()?);
+        let cluster = self.cluster()?;
         let input = PreviewInput { policy, files: &self.files, old: None, cluster: &cluster, accepted: &[] };
         let preview = input.preview(|_, _| {})?;
         let metadata = &self.manifest["metadata"];
@@ -219,7 +219,7 @@ fn worlds(name: &str, files: &[SettingsFile], document: Option<&Value>, objects:
     let is_other =
         |object: &&Value| ["Namespace", "Node", "NodePool", "RuntimeClass"].iter().any(|kind| object["kind"] == *kind);
     // An API server has no object with a field of a wrong type.
-    let is_stored = |object: &&Value| Cluster::new(Manifests::from_iter([(*object).clone()])).is_ok();
+    let is_stored = |object: &&Value| Cluster::new(&Manifests::from_iter([(*object).clone()])).is_ok();
     let others: Vec<Value> = objects.iter().filter(is_other).filter(is_stored).cloned().collect();
     let world = |object: &Value| {
         let mut manifest = object.clone();

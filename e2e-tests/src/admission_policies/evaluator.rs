@@ -7,7 +7,7 @@ use std::{
 
 use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use cel::{Context, Env, Program, Value as Cel, extensions};
-use cli::webhook::delivery;
+use cli::cluster::selectors::selects;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -120,8 +120,9 @@ impl Evaluator {
         object: &Value,
         namespace: &Value,
     ) -> Result<Option<Context<'static, 'static>>> {
-        if !delivery::selects(&self.namespaces, &namespace["metadata"]["labels"])
-            || !delivery::selects(&self.objects, &object["metadata"]["labels"])
+        let [of_namespace, of_object] = [namespace, object].map(|of| &of["metadata"]["labels"]);
+        if !selects(&self.namespaces, |key| of_namespace[key].as_str())
+            || !selects(&self.objects, |key| of_object[key].as_str())
         {
             return Ok(None);
         }

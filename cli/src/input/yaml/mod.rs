@@ -28,19 +28,19 @@ pub struct Position {
 /// A document of a file, or an item of a list of objects in it.
 #[derive(Clone, Debug, Default)]
 pub struct Document {
-    /// What it says.
+    /// Its content.
     pub value: Value,
-    /// Where it begins in its document: `.items[2]` of a `List`.
+    /// The path at which it begins in its document: `.items[2]` of a `List`.
     root: String,
     marks: Arc<Marks>,
 }
 
-/// What is known of the text of a document.
+/// The places in the text of a document.
 #[derive(Clone, Debug, Default)]
 struct Marks {
-    /// Where fields and elements stand, by their paths: `.spec.rules[0]`.
+    /// The positions of fields and elements, by their paths: `.spec.rules[0]`.
     positions: BTreeMap<String, Position>,
-    /// Words that are true or false for kubectl, and texts for many people, by their paths: `yes`.
+    /// Words without quotes that kubectl reads as true or false, by their paths: `yes`.
     words: BTreeMap<String, String>,
     repeated: Vec<RepeatedKey>,
 }
@@ -48,7 +48,7 @@ struct Marks {
 /// A key that a mapping has twice. The last one counts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RepeatedKey {
-    /// Where the last one stands.
+    /// The position of the last one.
     pub position: Position,
     /// Its path: `spec.replicas`.
     pub path: String,
@@ -63,21 +63,21 @@ pub struct JsonDocument {
     pub repeated: Vec<RepeatedKey>,
 }
 
-/// What a file has, up to the first error.
+/// The content of a file, up to the first error.
 #[derive(Debug, Default)]
 pub struct File {
     /// Its documents. Empty ones are left out, and the items of a list of objects stand in its place.
     pub documents: Vec<Document>,
-    /// What can't be read, if something can't.
+    /// The first error, if there is one.
     pub error: Option<SyntaxError>,
 }
 
-/// Why a file can't be read to its end.
+/// An error that keeps a file from being read to its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SyntaxError {
-    /// Where.
+    /// Its position.
     pub position: Position,
-    /// Why.
+    /// The problem, in words.
     pub problem: String,
 }
 
@@ -201,9 +201,9 @@ fn list_kind(value: &Value) -> Option<Option<String>> {
 /// other, or as YAML.
 struct Documents<'t> {
     text: &'t str,
-    /// What is left of the part between two lines with `---`.
+    /// The rest of the part between two lines with `---`.
     part: &'t str,
-    /// What is left behind that.
+    /// The text behind that part.
     rest: &'t str,
     reader: Option<Reader<'t>>,
     /// Up to which byte lines have been counted, and how many there are.

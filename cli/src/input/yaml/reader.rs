@@ -22,19 +22,19 @@ const MERGE: &str = "<<";
 /// Reads YAML documents without a line `---` between them.
 pub struct Reader<'t> {
     parser: Parser<&'t [u8]>,
-    /// How many lines stand before the text.
+    /// The number of lines before the text.
     lines_before: usize,
-    /// Where the event stands that was read last.
+    /// The position of the event that was read last.
     here: Mark,
-    /// The document so far.
+    /// The JSON that was written.
     json: String,
     /// Whether there are positions: those of a large document would take more memory than itself.
     has_marks: bool,
     marks: Marks,
-    /// What aliases stand for.
+    /// The values that aliases stand for.
     anchors: HashMap<String, String>,
     levels: usize,
-    /// How many bytes aliases have added.
+    /// The number of bytes that aliases have added.
     copied: usize,
 }
 

@@ -17,7 +17,7 @@ pub fn plain(text: &str) -> Result<Value, String> {
     })
 }
 
-/// Returns what a scalar with a tag says, such as `!!str 1`; nothing, if the tag says nothing about it.
+/// Returns what a scalar with a tag says, such as `!!str 1`; `None` if the tag says nothing about it.
 ///
 /// # Errors
 /// The scalar is none of that kind.

@@ -33,7 +33,7 @@ pub fn write(data: &impl Serialize) -> Result<String> {
     String::from_utf8(written).context("YAML")
 }
 
-/// Returns an event of JSON as people write it in YAML: in blocks, and without quotes where nobody needs them.
+/// Returns an event of JSON as people write it in YAML: in blocks, and without quotes where they change nothing.
 fn for_people(event: Event, next: &EventData) -> Event {
     match event.data {
         EventData::DocumentStart { .. } => Event::document_start(None, &[], true),

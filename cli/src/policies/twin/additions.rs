@@ -1,4 +1,4 @@
-//! What the twin adds to the Pods of an entry, in CEL.
+//! Writes in CEL what the twin adds to the Pods of an entry.
 
 use anyhow::Result;
 use node_placement_policy::{
@@ -16,10 +16,10 @@ use crate::policies::cel::{
 /// The list of an entry for which nothing is added.
 pub const NOTHING: &str = "[]";
 
-/// What is added to the Pods of an entry: lists in CEL.
+/// The additions to the Pods of an entry: lists in CEL.
 #[derive(Debug)]
 pub struct Additions {
-    /// What is required of nodes, as expressions of node affinity.
+    /// The requirements on nodes, as expressions of node affinity.
     pub required: String,
     /// The [default that yields](yielding_default), as such expressions.
     pub default: String,

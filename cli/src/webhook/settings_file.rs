@@ -6,17 +6,20 @@ use anyhow::{Context, Result, bail, ensure};
 use node_placement_policy::json::error::most_alike;
 use serde_json::Value;
 
+use super::policy_spec::PolicySpec;
 use crate::{
-    input::documents::{of_file, positioned_documents, read_text},
-    input::json::{members, title},
-    input::settings::{self, Settings, read},
-    input::yaml::{Document, RepeatedKey},
-    webhook::policy_spec::PolicySpec,
+    cluster::{Kind, manifests::Manifests},
+    input::{
+        documents::{of_file, positioned_documents, read_text},
+        json::{members, title},
+        settings::{self, Settings, read},
+        yaml::{Document, RepeatedKey},
+    },
 };
 
 const POLICY: &str = "ClusterAdmissionPolicy";
 
-/// What the kinds of Kubewarden's policies end with.
+/// The end of the kinds of Kubewarden's policies.
 const POLICIES: &str = "AdmissionPolicy";
 
 const EXPECTED: &str = "expected what stands under spec.settings of a policy, or a whole ClusterAdmissionPolicy";
@@ -42,7 +45,7 @@ pub struct SettingsFile {
     pub name: Option<String>,
     /// Its labels and annotations, as `labels` and `annotations`.
     pub metadata: Value,
-    /// How the policy is deployed, if the file says so.
+    /// The `spec` of the policy; `None` for settings alone.
     pub policy: Option<PolicySpec>,
 }
 
@@ -70,6 +73,16 @@ pub fn label_keys_of_files(files: &[SettingsFile]) -> BTreeSet<String> {
     placing.flat_map(|file| settings::label_keys_of_settings(&file.typed)).collect()
 }
 
+/// Returns the policies of this module that are deployed: ClusterAdmissionPolicies with its settings.
+///
+/// # Errors
+/// A field of one has a wrong type.
+pub fn deployed_policies(objects: &Manifests) -> Result<Vec<SettingsFile>> {
+    let kind = Kind::ClusterAdmissionPolicy;
+    let policies = objects.of_kind(kind.api_version(), kind.name()).map(|policy| policy.parse());
+    policies.filter(|policy| is_of_this_policy(&policy["spec"]["settings"])).map(SettingsFile::read).collect()
+}
+
 impl SettingsFile {
     /// Returns whether it is a policy whose rules are about Nodes alone: one that guards these, beside one that places
     /// Pods.
@@ -77,7 +90,7 @@ impl SettingsFile {
         self.policy.as_ref().is_some_and(PolicySpec::is_about_nodes)
     }
 
-    /// This policy, or these settings, with `settings` in their place.
+    /// Returns this policy, or these settings, with `settings` in their place.
     pub fn with_settings(&self, settings: Value) -> Self {
         Self { typed: read(&settings), settings, ..self.clone() }
     }

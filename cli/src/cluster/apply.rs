@@ -5,10 +5,10 @@ use std::path::Path;
 use anyhow::Result;
 use serde_json::{Map, Value};
 
-use super::{
+use super::manifests::{Identity, Manifests};
+use crate::input::{
     documents::{Files, read_documents},
     json::{list_of, text},
-    manifests::{Identity, Manifests},
 };
 
 /// Lists whose elements are merged by their names, as `kubectl apply` does.

@@ -1,4 +1,4 @@
-//! A cluster as its objects: each is the JSON text that came, which is parsed or typed when somebody asks for it.
+//! The objects of a cluster, as they were read: each is its JSON text, which is parsed or typed on demand.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap, hash_map::Entry},
@@ -19,7 +19,8 @@ use serde_json::{
     value::{RawValue, to_raw_value},
 };
 
-use super::{
+use super::Kind;
+use crate::input::{
     documents::{Files, Objects, read_objects, read_text},
     json::{WrongType, deserialize, fill_nulls, list_of, may_have_nulls, remove},
     yaml::{self, Position},
@@ -32,7 +33,7 @@ pub struct Manifests {
     positions: Arc<HashMap<Identity, usize>>,
     /// The objects that were left out, since one with the same identity came before.
     pub duplicates: Arc<Vec<Identity>>,
-    /// Those of them that say something else than the first.
+    /// The duplicates that differ from the first.
     pub conflicting_duplicates: Arc<Vec<Identity>>,
     /// The files of folders that were not read, since they are neither JSON nor YAML.
     pub unread: Arc<Vec<PathBuf>>,
@@ -40,11 +41,26 @@ pub struct Manifests {
     pub passed_over: Arc<Vec<PathBuf>>,
     /// The keys that stand twice in one mapping, each with its file and position. The last one counts.
     pub repeated: Arc<Vec<String>>,
+    /// The kinds that the cluster did not list, and why.
+    pub unlisted: Arc<Vec<Unlisted>>,
     /// Whether there may be other objects, of which nothing is known.
     pub is_partial: bool,
 }
 
-/// Where the policy looks objects up.
+/// A kind that kubectl must not list, or an object that it does not find.
+#[derive(Clone, Debug)]
+pub struct Unlisted {
+    /// The kind.
+    pub kind: Kind,
+    /// The name that kubectl has for the kind.
+    pub resource: String,
+    /// Whether there is none, in contrast to one that must not be read.
+    pub is_not_found: bool,
+    /// The message of kubectl.
+    pub reason: String,
+}
+
+/// Answers the look-ups of the policy.
 impl Cluster for Manifests {
     /// Returns the real host's words where there is no such object: the policy recognizes them.
     fn get_resource(&self, request: &GetResourceRequest) -> Result<String> {
@@ -64,18 +80,18 @@ impl Cluster for Manifests {
 const COUNTS_AND_REVISIONS: [&str; 6] =
     ["replicas", "updatedReplicas", "currentNumberScheduled", "active", "currentRevision", "updateRevision"];
 
-/// What tells an object from all others.
+/// The identity of an object: no two objects of a cluster have the same.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Identity {
     /// As it is written: `v1`, `apps/v1`.
     pub api_version: String,
     pub kind: String,
-    /// Nothing for objects of the whole cluster.
+    /// `None` for objects of the whole cluster.
     pub namespace: Option<String>,
     pub name: String,
 }
 
-/// An object: a JSON text, and its value once somebody has looked it up.
+/// An object: a JSON text, and its value once it was looked up.
 #[derive(Clone, Debug)]
 pub struct Manifest {
     pub identity: Identity,
@@ -84,7 +100,7 @@ pub struct Manifest {
     origin: Option<Origin>,
 }
 
-/// Where an object stands.
+/// The file of an object, and its place there.
 #[derive(Clone, Debug)]
 struct Origin {
     file: Arc<Path>,
@@ -165,6 +181,12 @@ impl Manifests {
     pub fn read(objects: Vec<Box<RawValue>>) -> Result<Self> {
         let read = |text| Manifest::read(text).map(Arc::new);
         Ok(Self::new(objects.into_iter().map(read).collect::<Result<_>>()?))
+    }
+
+    /// Returns these objects with the kinds that the cluster did not list.
+    #[must_use]
+    pub fn lacking(self, unlisted: Vec<Unlisted>) -> Self {
+        Self { unlisted: Arc::new(unlisted), ..self }
     }
 
     /// Returns these objects with more.
@@ -371,6 +393,11 @@ impl Identity {
         }
     }
 
+    /// Returns the API group, which is empty for `v1`.
+    pub fn group(&self) -> &str {
+        self.api_version.split_once('/').map_or("", |(group, _)| group)
+    }
+
     /// Returns the identity of an object.
     ///
     /// # Errors
@@ -391,7 +418,7 @@ impl Identity {
         #[serde(rename_all = "camelCase")]
         struct Metadata {
             name: Option<String>,
-            /// What `kubectl create` makes a name of.
+            /// The beginning of the name that `kubectl create` gives it.
             generate_name: Option<String>,
             namespace: Option<String>,
         }
@@ -419,7 +446,7 @@ impl Identity {
     }
 }
 
-/// Of what the policy looks up.
+/// Returns the identity of the object that the policy looks up.
 impl From<&GetResourceRequest> for Identity {
     fn from(request: &GetResourceRequest) -> Self {
         let GetResourceRequest { api_version, kind, name, namespace, .. } = request;
@@ -437,7 +464,7 @@ impl fmt::Display for Identity {
     }
 }
 
-/// What Kubewarden's host can read, and `serde_json`; the request around an object takes some.
+/// The most levels that Kubewarden's host and `serde_json` can read, less those of the request around an object.
 const DEEPEST: usize = 120;
 
 /// Returns whether a JSON text has more levels of lists and objects.

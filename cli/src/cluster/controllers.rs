@@ -5,11 +5,8 @@ use std::{collections::BTreeMap, sync::LazyLock};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::input::{
-    json::text,
-    manifests::{Identity, Manifests},
-    yaml,
-};
+use super::manifests::{Identity, Manifests};
+use crate::input::{json::text, yaml};
 
 /// The controller of a kind of workload; `controllers.yml` says what the fields mean.
 #[derive(Debug, Default, Deserialize)]
@@ -29,7 +26,7 @@ struct PodOwner {
     suffix: String,
 }
 
-/// By the kind of workload. That they can be read is a test.
+/// The controllers by the kind of workload. A test holds that they can be read.
 static CONTROLLERS: LazyLock<BTreeMap<String, Controller>> =
     LazyLock::new(|| yaml::built_in(include_str!("controllers.yml")));
 

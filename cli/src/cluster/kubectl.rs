@@ -11,19 +11,22 @@ use std::{
 use anyhow::{Context, Result, anyhow, bail};
 use node_placement_policy::resource::Resource;
 
-use super::{documents, manifests::Manifests};
-use crate::cluster::Kind;
+use super::{
+    Kind,
+    manifests::{Manifests, Unlisted},
+};
+use crate::input::documents;
 
 /// Writes a cluster down as [`Kubectl::list_all`] lists it, without what is not in every cluster. A test holds the help of
 /// `preview` to it.
 pub const WRITE_CLUSTER: &str = "kubectl get namespaces,nodes,pods,deployments,replicasets,statefulsets,daemonsets,jobs,\
                                  cronjobs,replicationcontrollers,runtimeclasses,poddisruptionbudgets -A -o json > cluster.json";
 
-/// What is asked with `kubectl get`.
+/// A question for `kubectl get`.
 pub struct Query<'q> {
     /// The kind of the objects.
     pub kind: Kind,
-    /// What stands behind it: a name, `--all-namespaces`.
+    /// The arguments behind the kind: a name, `--all-namespaces`.
     pub arguments: Vec<&'q str>,
 }
 
@@ -31,25 +34,6 @@ pub struct Query<'q> {
 pub struct Kubectl {
     program: OsString,
     options: Vec<OsString>,
-}
-
-/// The objects of a cluster that could be listed.
-#[derive(Clone, Debug, Default)]
-pub struct Listed {
-    pub manifests: Manifests,
-    /// The resources that could not.
-    pub unreadable: Vec<Unreadable>,
-}
-
-/// What kubectl must not read, or does not find.
-#[derive(Clone, Debug)]
-pub struct Unreadable {
-    pub kind: Kind,
-    /// What kubectl calls the kind.
-    pub resource: String,
-    /// There is none, in contrast to one that must not be read.
-    pub is_not_found: bool,
-    pub reason: String,
 }
 
 /// At most this many queries run at the same time: the API server must not feel it.
@@ -67,7 +51,7 @@ impl Kubectl {
     ///
     /// # Errors
     /// The cluster can't be reached.
-    pub fn list_all(&self, progress: impl Fn(&str)) -> Result<Listed> {
+    pub fn list_all(&self, progress: impl Fn(&str)) -> Result<Manifests> {
         let kinds = Kind::all().filter(|kind| *kind != Kind::Of(Resource::Binding));
         let queries: Vec<Query<'_>> = kinds.map(Query::all).collect();
         self.get(&queries, progress)
@@ -77,8 +61,8 @@ impl Kubectl {
     ///
     /// # Errors
     /// The cluster can't be reached.
-    pub fn get(&self, queries: &[Query<'_>], progress: impl Fn(&str)) -> Result<Listed> {
-        let (mut objects, mut unreadable) = (vec![], vec![]);
+    pub fn get(&self, queries: &[Query<'_>], progress: impl Fn(&str)) -> Result<Manifests> {
+        let (mut objects, mut unlisted) = (vec![], vec![]);
         for batch in queries.chunks(AT_ONCE) {
             let started = batch.iter().map(|query| self.start(query)).collect::<Result<Vec<Child>>>()?;
             for (query, kubectl) in batch.iter().zip(started) {
@@ -88,15 +72,15 @@ impl Kubectl {
                     let text = String::from_utf8(output.stdout).context("kubectl printed no text")?;
                     objects.extend(documents::objects(&text).context("kubectl printed no objects")?.texts);
                 } else {
-                    unreadable.extend(self.unreadable(query, &output)?);
+                    unlisted.extend(self.unlisted(query, &output)?);
                 }
             }
         }
-        Ok(Listed { manifests: Manifests::read(objects)?, unreadable })
+        Ok(Manifests::read(objects)?.lacking(unlisted))
     }
 
-    /// Returns what could not be read; nothing, if the cluster has no such kind.
-    fn unreadable(&self, query: &Query<'_>, output: &Output) -> Result<Option<Unreadable>> {
+    /// Returns what could not be listed; `None` if the cluster has no such kind.
+    fn unlisted(&self, query: &Query<'_>, output: &Output) -> Result<Option<Unlisted>> {
         let Query { kind, arguments } = query;
         let error = String::from_utf8_lossy(&output.stderr).trim().to_owned();
         let failed = format!("kubectl failed with {}", output.status);
@@ -110,7 +94,7 @@ impl Kubectl {
         let is_not_found = reason == "NotFound";
         if reason == "Forbidden" || is_not_found && names_one {
             let (resource, reason) = (kind.for_kubectl(), message.to_owned());
-            return Ok(Some(Unreadable { kind: *kind, resource, is_not_found, reason }));
+            return Ok(Some(Unlisted { kind: *kind, resource, is_not_found, reason }));
         }
         if is_not_found || self.lacks(*kind) {
             return Ok(None);
@@ -163,16 +147,9 @@ fn program() -> OsString {
 }
 
 impl Query<'_> {
-    /// Asks for all objects of a kind.
+    /// Makes the query for all objects of a kind.
     pub fn all(kind: Kind) -> Self {
         Self { kind, arguments: if kind.is_cluster_scoped() { vec![] } else { vec!["--all-namespaces"] } }
-    }
-}
-
-/// Of a file no gaps are known.
-impl From<Manifests> for Listed {
-    fn from(manifests: Manifests) -> Self {
-        Self { manifests, unreadable: vec![] }
     }
 }
 

@@ -1,4 +1,9 @@
-//! What holds in a namespace, and where that is demanded. The policy's own code decides it, as for a request.
+//! The rules of a namespace: which entry applies there, and what is required, added and allowed, each with where that
+//! stands. The policy's own code decides it, as for a request.
+//!
+//! [`namespace`] joins the rules of all policies of a deployment.
+
+pub mod namespace;
 
 use anyhow::{Result, anyhow};
 use node_placement_policy::{
@@ -20,51 +25,47 @@ use node_placement_policy::{
 };
 use serde_json::Value;
 
-use crate::{
-    input::{
-        json::{members, text},
-        settings::entries_at,
-        settings_file::SettingsFile,
-    },
-    webhook::{delivery::delivery, pods::plain_pod_request},
+use crate::input::{
+    json::{members, text},
+    settings::entries_at,
 };
 
-/// What one policy holds a namespace to.
+/// The rules that one policy has for the Pods of a namespace.
 ///
 /// ```
-/// use cli::demands::Demands;
+/// use cli::rules::PolicyRules;
 /// use node_placement_policy::settings::Settings;
 /// use serde_json::json;
 ///
 /// let text = r#"{"placement": {"namespaces": [{"namespaceSelector": "tenant", "requiredNodeSelector": "pool=$(tenant)"}]}}"#;
 /// let settings = Settings::read(Some(text)).unwrap();
 /// let namespace = json!({ "metadata": { "name": "team-a", "labels": { "tenant": "blue" } } });
-/// let found = Demands::new(&settings, "team-a", Some(&namespace)).unwrap();
+/// let found = PolicyRules::new(&settings, "team-a", Some(&namespace)).unwrap();
 /// assert_eq!(found.entry().map(|at| at.position), Some(0));
-/// let demand = &found.demands[0];
-/// assert_eq!((demand.text.as_str(), demand.path.as_deref()),
+/// let rule = &found.rules[0];
+/// assert_eq!((rule.text.as_str(), rule.path.as_deref()),
 ///     ("pool=blue", Some("placement.namespaces[0].requiredNodeSelector")));
 /// ```
 #[derive(Debug, Default)]
-pub struct Demands<'s> {
-    /// The entry of `placement.namespaces` that holds, if one does, and the Namespace; nothing without `placement`.
+pub struct PolicyRules<'s> {
+    /// The entry of `placement.namespaces` that applies, if one does, and the Namespace; `None` without `placement`.
     pub matched: Option<MatchedEntry<'s>>,
-    /// The entries before it, and those after it that match, too; and why none of them holds.
+    /// The entries before it, and those after it that match, too; and why none of them applies.
     pub others: Vec<(EntryAt<'s>, WhyNot<'s>)>,
-    /// All that is demanded: of nodes first, in the order in which it is decided, then what is allowed and preferred,
-    /// then of tolerations.
-    pub demands: Vec<Demand>,
+    /// All rules: node selectors first, in the order in which they are decided, then what is allowed and preferred, then
+    /// tolerations.
+    pub rules: Vec<Rule>,
 }
 
-/// Why an entry does not hold for a namespace.
+/// The reason why an entry does not apply to a namespace.
 #[derive(Clone, Debug, PartialEq)]
 pub enum WhyNot<'s> {
-    /// Its name is another one.
+    /// Its name differs.
     Name,
-    /// The Namespace does not have what the namespaceSelector asks for.
+    /// The Namespace does not meet the namespaceSelector.
     Label {
-        /// What is asked for, first of all.
-        asked: Requirement,
+        /// The first requirement that it does not meet.
+        unmet: Requirement,
         /// The value of that label, if the Namespace has it.
         found: Option<String>,
     },
@@ -74,46 +75,46 @@ pub enum WhyNot<'s> {
     EntryAbove(EntryAt<'s>),
 }
 
-/// Something that is demanded in a namespace.
+/// A node selector or a list of tolerations that applies in a namespace.
 #[derive(Clone, Debug)]
-pub struct Demand {
+pub struct Rule {
     /// What it is about.
-    pub kind: DemandKind,
-    /// As text: with references filled in; as it is written, if that can't be done.
+    pub kind: RuleKind,
+    /// Its text, with references filled in; as it is written, if that can't be done.
     pub text: String,
-    /// As messages name where it is demanded.
+    /// The name of its setting or annotation in messages.
     pub source: String,
-    /// The path of the setting; nothing for an annotation.
+    /// The path of its setting; `None` for an annotation.
     pub path: Option<String>,
     /// The selector, if it is one that can be read.
     pub selector: Option<Selector>,
-    /// Why nobody knows what is demanded, if so: then what depends on it is rejected.
+    /// Why it can't be read. Then requests that depend on it are rejected.
     pub problem: Option<String>,
 }
 
-/// What a demand is about.
+/// What a rule is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DemandKind {
-    /// What nodes must have.
+pub enum RuleKind {
+    /// Nodes must match it.
     Required,
-    /// What is added to Pods: preferences, default tolerations.
+    /// It is added to Pods: a preference, default tolerations.
     Added,
-    /// All the labels of nodes that Pods may ask for.
+    /// Pods may request no other labels of nodes.
     AllowedNodeSelector,
-    /// All that Pods may tolerate.
+    /// Pods may have no other tolerations.
     AllowedTolerations,
-    /// What Pods must not tolerate.
+    /// Pods must not have these tolerations.
     ForbiddenTolerations,
 }
 
-impl Demand {
-    fn new(kind: DemandKind, source: Source<'_>, text: String, problem: Option<&Rejection>) -> Self {
+impl Rule {
+    fn new(kind: RuleKind, source: Source<'_>, text: String, problem: Option<&Rejection>) -> Self {
         let path = source.setting().map(|path| path.to_string());
         Self { kind, text, source: source.to_string(), path, selector: None, problem: problem.map(Rejection::message) }
     }
 
     /// Returns a node selector: the text at `source`, and what is read from it.
-    fn of_nodes(kind: DemandKind, source: Source<'_>, text: &str, read: Result<Selector, Rejection>) -> Self {
+    fn of_nodes(kind: RuleKind, source: Source<'_>, text: &str, read: Result<Selector, Rejection>) -> Self {
         match read {
             Ok(selector) => {
                 Self { selector: Some(selector.clone()), ..Self::new(kind, source, selector.to_string(), None) }
@@ -128,8 +129,8 @@ impl Demand {
     }
 }
 
-impl<'s> Demands<'s> {
-    /// Returns what holds in the namespace of this name, for a Pod without labels; `namespace` is its object, if that is
+impl<'s> PolicyRules<'s> {
+    /// Returns the rules of the namespace of this name for a Pod without labels; `namespace` is its object, if that is
     /// known.
     ///
     /// # Errors
@@ -138,7 +139,7 @@ impl<'s> Demands<'s> {
         Self::for_pod(settings, name, namespace, None)
     }
 
-    /// Returns what holds for `pod`, which is a Pod or the template of Pods, in the namespace of this name.
+    /// Returns the rules of the namespace of this name for `pod`, which is a Pod or the template of Pods.
     ///
     /// # Errors
     /// The settings have a mistake: they were not validated.
@@ -152,13 +153,13 @@ impl<'s> Demands<'s> {
         match (&settings.placement, &settings.pod_node_selector_plugin_config) {
             (Some(placement), _) => Self::of_placement(placement, name, found, &pairs(pod, "labels")),
             (None, Some(config)) => {
-                Ok(Self { demands: in_tree_demands(config, name, &found.annotations), ..Self::default() })
+                Ok(Self { rules: in_tree_rules(config, name, &found.annotations), ..Self::default() })
             }
             (None, None) => Ok(Self::default()),
         }
     }
 
-    /// Returns the entry that holds, if one does.
+    /// Returns the entry that applies, if one does.
     pub fn entry(&self) -> Option<EntryAt<'s>> {
         self.matched.as_ref()?.entry
     }
@@ -171,10 +172,10 @@ impl<'s> Demands<'s> {
     ) -> Result<Self> {
         let entries = CandidateEntries::new(settings, namespace).find(found).map_err(|error| anyhow!("{error}"))?;
         let matched = entries.for_pod(|| Ok(labels.clone())).map_err(|error| anyhow!("{}", error.message()))?;
-        let mut demands = node_demands(&matched);
-        demands.extend(toleration_demands(&matched));
+        let mut rules = node_rules(&matched);
+        rules.extend(toleration_rules(&matched));
         let others = others(&matched).map_err(|error| anyhow!("{error}"))?;
-        Ok(Self { others, demands, matched: Some(matched) })
+        Ok(Self { others, rules, matched: Some(matched) })
     }
 }
 
@@ -188,9 +189,9 @@ fn others<'s>(matched: &MatchedEntry<'s>) -> Result<Vec<(EntryAt<'s>, WhyNot<'s>
             }
             (Some(_), _) => continue,
             (None, None) if at.entry.name_fits(matched.namespace) => WhyNot::Labels,
-            (None, Some(asked)) if at.entry.name_fits(matched.namespace) => {
-                let found = matched.found.labels.get(asked.key()).map(str::to_owned);
-                WhyNot::Label { asked, found }
+            (None, Some(unmet)) if at.entry.name_fits(matched.namespace) => {
+                let found = matched.found.labels.get(unmet.key()).map(str::to_owned);
+                WhyNot::Label { unmet, found }
             }
             (None, _) => WhyNot::Name,
         };
@@ -199,68 +200,62 @@ fn others<'s>(matched: &MatchedEntry<'s>) -> Result<Vec<(EntryAt<'s>, WhyNot<'s>
     Ok(others)
 }
 
-fn node_demands(matched: &MatchedEntry<'_>) -> Vec<Demand> {
-    let demand = |kind, source, text| Demand::of_nodes(kind, source, text, matched.selector(source, text));
-    let required =
-        matched.node_selectors().into_iter().map(|(source, text)| demand(DemandKind::Required, source, text));
-    let mut demands: Vec<Demand> = required.collect();
-    let Some(at) = matched.entry else { return demands };
-    let source = Source::Entry(at, Setting::AllowedNodeSelector);
-    let allowed = at.entry.allowed_node_selector.iter();
-    demands.extend(allowed.map(|text| demand(DemandKind::AllowedNodeSelector, source, text)));
-    let source = Source::Entry(at, Setting::PreferredNodeSelector);
-    for PreferredNodeSelector { weight, selector } in &at.entry.preferred_node_selector {
-        let demand = demand(DemandKind::Added, source, selector);
-        demands.push(Demand { text: format!("{} (weight {weight})", demand.text), ..demand });
+fn node_rules(matched: &MatchedEntry<'_>) -> Vec<Rule> {
+    let rule = |kind, source, text| Rule::of_nodes(kind, source, text, matched.selector(source, text));
+    let mut rules: Vec<Rule> = vec![];
+    for (source, text) in matched.node_selectors() {
+        rules.push(rule(RuleKind::Required, source, text));
     }
-    demands
+    let Some(at) = matched.entry else { return rules };
+    if let Some(text) = &at.entry.allowed_node_selector {
+        rules.push(rule(RuleKind::AllowedNodeSelector, Source::Entry(at, Setting::AllowedNodeSelector), text));
+    }
+    for PreferredNodeSelector { weight, selector } in &at.entry.preferred_node_selector {
+        let rule = rule(RuleKind::Added, Source::Entry(at, Setting::PreferredNodeSelector), selector);
+        rules.push(Rule { text: format!("{} (weight {weight})", rule.text), ..rule });
+    }
+    rules
 }
 
-fn toleration_demands(matched: &MatchedEntry<'_>) -> Vec<Demand> {
+fn toleration_rules(matched: &MatchedEntry<'_>) -> Vec<Rule> {
     let rules = match TolerationRules::new(matched, Mode::Create) {
         Ok(rules) => rules,
         Err(problem) => return vec![unreadable_tolerations(matched, &problem)],
     };
-    let demand = |kind| {
+    let rule = |kind| {
         move |TolerationList { tolerations, source, unresolved }: &TolerationList<'_>| {
             let text = if unresolved.is_some() { written_at(*source, matched) } else { as_text(tolerations) };
-            Demand::new(kind, *source, text, unresolved.as_ref())
+            Rule::new(kind, *source, text, unresolved.as_ref())
         }
     };
-    let added = rules.defaults.iter().map(demand(DemandKind::Added));
-    let allowed = rules.allowed.iter().map(demand(DemandKind::AllowedTolerations));
-    added.chain(allowed).chain(rules.forbidden.iter().map(demand(DemandKind::ForbiddenTolerations))).collect()
+    let added = rules.defaults.iter().map(rule(RuleKind::Added));
+    let allowed = rules.allowed.iter().map(rule(RuleKind::AllowedTolerations));
+    added.chain(allowed).chain(rules.forbidden.iter().map(rule(RuleKind::ForbiddenTolerations))).collect()
 }
 
-/// Returns a malformed annotation, or a default that is forbidden, stands in the way of reading the other lists.
-fn unreadable_tolerations(matched: &MatchedEntry<'_>, problem: &Rejection) -> Demand {
+/// Returns the malformed annotation, or the list that forbids a default: the other lists can't be read then.
+fn unreadable_tolerations(matched: &MatchedEntry<'_>, problem: &Rejection) -> Rule {
     let annotation = |key| Source::Annotation { key, namespace: matched.namespace };
     let (kind, source) = match (problem.cause().annotation.as_deref(), matched.entry) {
-        (Some(WHITELIST_ANNOTATION), _) => (DemandKind::AllowedTolerations, annotation(WHITELIST_ANNOTATION)),
-        (None, Some(at)) => (DemandKind::ForbiddenTolerations, Source::Entry(at, Setting::ForbiddenTolerations)),
-        _ => (DemandKind::Added, annotation(DEFAULTS_ANNOTATION)),
+        (Some(WHITELIST_ANNOTATION), _) => (RuleKind::AllowedTolerations, annotation(WHITELIST_ANNOTATION)),
+        (None, Some(at)) => (RuleKind::ForbiddenTolerations, Source::Entry(at, Setting::ForbiddenTolerations)),
+        _ => (RuleKind::Added, annotation(DEFAULTS_ANNOTATION)),
     };
-    Demand::new(kind, source, written_at(source, matched), Some(problem))
+    Rule::new(kind, source, written_at(source, matched), Some(problem))
 }
 
-/// Returns what the in-tree plugin's own configuration demands.
-fn in_tree_demands(config: &PodNodeSelectorPluginConfig, namespace: &str, annotations: &Pairs<'_>) -> Vec<Demand> {
-    let demanded = (DemandKind::Required, in_tree::required(config, namespace, annotations));
-    let allowed = (DemandKind::AllowedNodeSelector, in_tree::configured(config, namespace));
-    let all = [demanded, allowed].into_iter();
-    let all = all.filter(|(_, (source, text))| !text.is_empty() || matches!(source, Source::Annotation { .. }));
-    all.map(|(kind, (source, text))| Demand::of_nodes(kind, source, text, in_tree::read(source, text))).collect()
-}
-
-/// Returns the policies that place Pods and are asked about those of a namespace; all that place, if none is asked.
-pub fn asked_about<'f>(files: &'f [SettingsFile], name: &str, namespace: Option<&Value>) -> Vec<&'f SettingsFile> {
-    let placing: Vec<&SettingsFile> = files.iter().filter(|file| file.places_pods()).collect();
-    let pod = plain_pod_request(name);
-    let is_asked = |file: &&SettingsFile| {
-        file.policy.as_ref().is_none_or(|policy| delivery(policy, &pod, namespace).kept_away().is_none())
-    };
-    let asked: Vec<&SettingsFile> = placing.iter().copied().filter(is_asked).collect();
-    if asked.is_empty() { placing } else { asked }
+/// Returns the rules of the in-tree plugin's own configuration.
+fn in_tree_rules(config: &PodNodeSelectorPluginConfig, namespace: &str, annotations: &Pairs<'_>) -> Vec<Rule> {
+    let mut rules = vec![];
+    for (kind, (source, text)) in [
+        (RuleKind::Required, in_tree::required(config, namespace, annotations)),
+        (RuleKind::AllowedNodeSelector, in_tree::configured(config, namespace)),
+    ] {
+        if !text.is_empty() || matches!(source, Source::Annotation { .. }) {
+            rules.push(Rule::of_nodes(kind, source, text, in_tree::read(source, text)));
+        }
+    }
+    rules
 }
 
 /// Returns the tolerations at `source`, as they are written.
@@ -309,12 +304,11 @@ mod tests {
             "forbiddenTolerations": [{"key": "dedicated", "value": "$(tenant)"}]}]}}"#;
         let settings = Settings::read(Some(text)).unwrap();
         let namespace = serde_json::json!({ "metadata": { "labels": { "tenant": "blue" } } });
-        let found = Demands::new(&settings, "team-a", Some(&namespace)).unwrap();
-        let told: Vec<_> =
-            found.demands.iter().map(|own| (own.kind, own.text.as_str(), own.problem.is_some())).collect();
+        let found = PolicyRules::new(&settings, "team-a", Some(&namespace)).unwrap();
+        let told: Vec<_> = found.rules.iter().map(|own| (own.kind, own.text.as_str(), own.problem.is_some())).collect();
         let expected = [
-            (DemandKind::AllowedNodeSelector, "pool", false),
-            (DemandKind::ForbiddenTolerations, "dedicated=$(tenant)", true),
+            (RuleKind::AllowedNodeSelector, "pool", false),
+            (RuleKind::ForbiddenTolerations, "dedicated=$(tenant)", true),
         ];
         assert_eq!(told, expected);
     }
