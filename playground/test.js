@@ -215,9 +215,59 @@ for (const width of WIDTHS) {
       assert.equal(await overflow(page), 0, command);
       await page.screenshot({ path: join(dirname(PAGE), `playground-${width}-${command}.png`) });
     }
+    if (process.env.PICTURE && width === 1280) await takePicture(page);
     await page.context().close();
   });
 }
+
+/** Makes the picture of the documentation. */
+async function takePicture(page) {
+  await page.fill("#subject", "");
+  await press(page, "preview");
+  await page.screenshot({ path: join(root, "docs/playground.png") });
+}
+
+test("what a command prints can be copied and saved", async () => {
+  const page = await open();
+  await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+  await page.fill("#namespace", "team-blue");
+  const names = { preview: "preview.html", policy: "policy.yml" };
+  for (const command of COMMANDS) {
+    await press(page, command);
+    const { stdout, stderr } = await native(page);
+    const expected = names[command] ? stdout : `${withoutColours(stderr + stdout).trimEnd()}\n`;
+    const downloaded = page.waitForEvent("download");
+    await page.click("#save");
+    const download = await downloaded;
+    assert.equal(download.suggestedFilename(), names[command] ?? `${command}.txt`);
+    assert.equal(withoutTime(readFileSync(await download.path(), "utf8")), withoutTime(expected));
+    assert.equal(await status(page), `Saved as ${download.suggestedFilename()}.`);
+    await page.click("#copy");
+    await page.waitForFunction(() => document.getElementById("status").textContent === "Copied.");
+    const copied = await page.evaluate(() => navigator.clipboard.readText());
+    assert.equal(withoutTime(copied), withoutTime(expected));
+  }
+  await type(page, "settings", "placement: 1\n");
+  await press(page, "policy");
+  const downloaded = page.waitForEvent("download");
+  await page.click("#save");
+  assert.equal((await downloaded).suggestedFilename(), "policy.txt", "a mistake is no policy");
+  assert.deepEqual(page.mistakes, []);
+  await page.context().close();
+});
+
+test("the fields of Explain have labels, and the page says how to send it", async () => {
+  const page = await open();
+  for (const [label, id] of [
+    ["Namespace", "namespace"],
+    ["Workload or Pod", "subject"],
+  ]) {
+    assert.equal(await page.getByLabel(label, { exact: true }).getAttribute("id"), id);
+  }
+  assert.match(await page.textContent("fieldset:has(#namespace) legend"), /^Explain$/);
+  assert.match(await page.textContent("footer"), /To send the playground, attach this file/);
+  await page.context().close();
+});
 
 for (const colorScheme of ["light", "dark"]) {
   test(`axe-core finds nothing, ${colorScheme}`, async () => {
@@ -276,7 +326,10 @@ test("it can be used by keyboard alone", async () => {
     "Manifest",
     "Preview",
     "Test",
-    "Explain: namespace",
+    "Copy",
+    "Save",
+    "Namespace",
+    "Workload or Pod",
     "Link to this input",
   ]) {
     assert.ok(names.includes(name), `${name} is not among ${names.map((name) => name.slice(0, 30)).join(", ")}`);
@@ -729,6 +782,8 @@ test("storage and clipboard that are forbidden stop nothing", async () => {
     },
   });
   await compare(page);
+  await page.click("#copy");
+  assert.equal(await status(page), "The browser does not let the page copy. Save it instead.");
   await page.click("#link");
   await page.waitForFunction(() => /Copy the link/.test(document.getElementById("status").textContent));
   assert.deepEqual(page.mistakes, []);

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::{
     Answer, Evaluation, Identity, ManagedKeys, Manifests, SettingsFile,
-    cluster::Kind,
+    cluster::{Gap, Kind},
     engine::additions::additions,
     explain::{
         fit::{Fit, PoolFit},
@@ -40,6 +40,8 @@ pub struct TrialResult {
     pub review: Review,
     /// The Pod that is created, or the Pods of the workload; none, if the request is not accepted.
     pub pods: Option<Pods>,
+    /// What is not known, so that it could not be evaluated what becomes of the object, or of its Pods.
+    pub gap: Option<Gap>,
 }
 
 /// What becomes of Pods.
@@ -72,6 +74,13 @@ pub struct Places {
     pub not_now: Option<Vec<String>>,
     /// The Nodes that fit, and have less than the Pods request.
     pub too_small: Option<Vec<String>>,
+}
+
+impl Pods {
+    /// Returns Pods of which only these lines are known.
+    fn unknown(lines: Vec<String>) -> Self {
+        Self { lines, ..Self::default() }
+    }
 }
 
 impl Places {
@@ -146,19 +155,19 @@ impl ResultEntry {
     }
 
     /// Returns what became of a request.
-    pub fn new(TrialResult { review, pods, .. }: &TrialResult) -> Self {
+    pub fn new(TrialResult { review, pods, gap, .. }: &TrialResult) -> Self {
         let request = &review.request;
         let object = if request["object"].is_object() { &request["object"] } else { &request["oldObject"] };
         let answers = || review.answers.iter().map(|(_, evaluation)| evaluation);
         let rejection = answers().map(|evaluation| &evaluation.answer).find(|answer| !answer.accepted);
         Self {
             operation: Some(text(&request["operation"]).to_owned()),
-            accepted: (review.is_answered || rejection.is_some()).then(|| review.is_accepted()),
+            accepted: (gap.is_none() || pods.is_some() || rejection.is_some()).then(|| review.is_accepted()),
             refused: rejection.map(Answer::reason),
             reason: match &review.admission {
                 Admission::NotSent(by) => Some(by.to_string()),
                 Admission::Unknown(gap) => Some(gap.advice()),
-                _ => None,
+                _ => gap.as_ref().map(Gap::advice),
             },
             added: answers().flat_map(additions).collect(),
             warnings: answers().flat_map(|evaluation| evaluation.answer.warnings.iter().flatten()).cloned().collect(),
@@ -198,22 +207,26 @@ impl Trial<'_> {
         let name = request.title();
         let world = World::new(self.known);
         let created = world.create(Subject::Request(request), Scenario::With(self.deployment))?;
-        let lacks_class = created.lacks_class().is_some();
-        let specs = created.specs().filter(|_| !lacks_class);
+        let gap = created.unevaluated(request.is_complete).cloned();
+        let specs = created.specs().filter(|_| gap.is_none());
         let (review, of_workload) = match (created.object, created.pod) {
             (Some(object), pod) => (object, pod),
             (None, Some(pod)) => (pod, None),
-            (None, None) => return Ok(TrialResult { name, review: Review::default(), pods: None }),
+            (None, None) => return Ok(TrialResult { name, review: Review::default(), pods: None, gap }),
         };
         let pods = match of_workload {
             _ if !review.is_accepted() => None,
-            Some(pod) => Some(Pods { specs, ..self.pods_of_workload(pod) }),
+            Some(pod) => Some(match &gap {
+                Some(gap) => Pods::unknown(vec![format!("its Pods could not be evaluated: {}", gap.advice())]),
+                None => Pods { specs, ..self.pods_of_workload(pod) },
+            }),
+            None if gap.is_some() => None,
             None if request.is_pod_creation() => {
                 Some(Pods { pod: Some(review.object().clone()), specs, ..Pods::default() })
             }
             None => Some(Pods::default()),
         };
-        Ok(TrialResult { name, review, pods })
+        Ok(TrialResult { name, review, pods, gap })
     }
 
     /// Does the same, and finds the nodes that can run the Pods.
@@ -249,24 +262,23 @@ impl Trial<'_> {
 
     /// Returns what becomes of the Pods of a workload that is accepted.
     fn pods_of_workload(&self, review: Review) -> Pods {
-        let unknown = |lines| Pods { lines, ..Pods::default() };
         let mut answers = review.answers.iter().map(|(_, evaluation)| evaluation);
         if let Some(evaluation) = answers.clone().find(|evaluation| self.missing(evaluation).next().is_some()) {
-            return unknown(self.missing_lines(evaluation));
+            return Pods::unknown(self.missing_lines(evaluation));
         }
         if let Some(Evaluation { answer, .. }) = answers.clone().find(|evaluation| !evaluation.answer.accepted) {
             let reason = answer.reason();
             let lines = vec![format!("its Pods would be rejected: {reason}")];
-            return Pods { rejection: Some(answer.clone()), ..unknown(lines) };
+            return Pods { rejection: Some(answer.clone()), ..Pods::unknown(lines) };
         }
         let line = match &review.admission {
             Admission::Unknown(gap) => {
-                return unknown(vec![format!("its Pods could not be evaluated: {}", gap.advice())]);
+                return Pods::unknown(vec![format!("its Pods could not be evaluated: {}", gap.advice())]);
             }
             Admission::NotSent(by) => format!("its Pods are not sent to the policy: {by}"),
             _ => self.changes(&mut answers),
         };
-        Pods { pod: Some(review.object().clone()), ..unknown(vec![line]) }
+        Pods { pod: Some(review.object().clone()), ..Pods::unknown(vec![line]) }
     }
 
     /// Returns what the Pods of a workload get: at once, and when they are bound, as far as their Nodes have it.

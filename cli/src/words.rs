@@ -7,6 +7,7 @@ use crate::{
     places::{
         fit::{Exclusion, Has, LabelObstacle, Obstacle, Spec, Unevaluated},
         node_pool::LeftOut,
+        requests::Lack,
     },
 };
 
@@ -32,6 +33,15 @@ pub fn exclusion(Exclusion { by, what }: &Exclusion, target: &str) -> String {
         }
         Obstacle::MatchesNothing => "the Pod's required node affinity matches no node".to_owned(),
     }
+}
+
+/// Words what is too much for the largest node: `requests 6 CPU, the largest node has 4`.
+pub fn too_small(lacking: &[Lack]) -> String {
+    let words = lacking.iter().map(|Lack { resource, requested, largest }| {
+        let name = if resource == "cpu" { "CPU" } else { resource };
+        format!("requests {requested} {name}, the largest node has {largest}")
+    });
+    words.collect::<Vec<_>>().join("; ")
 }
 
 /// Words what a node or a NodePool has of a label.

@@ -12,6 +12,7 @@ mod explain;
 mod files;
 mod hostile;
 mod kubectl;
+mod large_cluster;
 mod page;
 mod planted;
 mod policy;

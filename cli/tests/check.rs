@@ -748,6 +748,31 @@ fn a_policy_that_can_t_work_is_a_mistake(#[case] from: &str, #[case] to: &str, #
     "\"request.?name.orValue('') != 'debug'\"",
     "spec.matchConditions[0]: \"some\" depends on request.name, which users choose"
 )]
+#[case::a_condition_that_depends_on_a_status_which_a_manifest_may_claim(
+    "\"true\"",
+    "\"object.?status.?phase.orValue('') != 'Succeeded'\"",
+    "spec.matchConditions[0]: \"some\" depends on status.phase, which users choose"
+)]
+#[case::a_condition_that_depends_on_the_name_of_a_client(
+    "\"true\"",
+    "\"!object.metadata.?managedFields.orValue([]).exists(m, m.manager == 'helm')\"",
+    "spec.matchConditions[0]: \"some\" depends on metadata.managedFields, which users choose"
+)]
+#[case::a_condition_that_depends_on_a_label_of_the_old_object(
+    "\"true\"",
+    "\"request.operation != 'UPDATE' || oldObject.metadata.?labels.orValue({}) == {}\"",
+    "spec.matchConditions[0]: \"some\" depends on metadata.labels, which users choose"
+)]
+#[case::a_condition_that_only_mentions_the_old_object(
+    "\"true\"",
+    "\"(object.metadata.?labels.orValue({}) == {}) == (oldObject == null)\"",
+    "spec.matchConditions[0]: \"some\" depends on metadata.labels, which users choose"
+)]
+#[case::a_condition_that_depends_on_the_end_of_a_user_name(
+    "\"true\"",
+    "\"!request.userInfo.username.endsWith(':deployer')\"",
+    "spec.matchConditions[0]: \"some\" depends on a part of request.userInfo.username"
+)]
 #[case::a_condition_of_a_library_that_is_not_here(
     "\"true\"",
     "\"authorizer.group('').resource('pods').check('get').allowed()\"",
@@ -788,6 +813,33 @@ fn what_does_nothing_or_can_be_bypassed_is_a_remark(
     Ok(())
 }
 
+/// What no sample is, and opens a fence all the same.
+#[rstest]
+#[case::changes("request.operation == 'CREATE'", "excludes changes of Pods that wait for a node")]
+#[case::changes_of_pods(
+    "request.resource.resource != 'pods' || request.operation != 'UPDATE'",
+    "excludes changes of Pods"
+)]
+#[case::daemon_sets("request.resource.resource != 'daemonsets'", "excludes CREATE of daemonsets")]
+fn what_a_condition_excludes_beside_the_samples_is_a_remark(
+    #[case] expression: &str,
+    #[case] told: &str,
+) -> Result<()> {
+    let settings = "{placement: {namespaces: [{name: a, requiredNodeSelector: a=b, allowedNodeSelector: a}]}}";
+    let written = String::from_utf8(run(&["policy", &file("s.yml", settings)?.to_string_lossy()])?.stdout)?;
+    let found = |condition: &str| -> Result<Value> {
+        let condition = format!("matchConditions:\n    - name: some\n      expression: \"{condition}\"");
+        let policy = file("policy.yml", &written.replacen("matchConditions:", &condition, 1))?;
+        Ok(serde_json::from_slice(&run(&["check", &policy.to_string_lossy(), "-o", "json"])?.stdout)?)
+    };
+    let told = format!("spec.matchConditions[0]: \"some\" {told}");
+    let with = found(expression)?;
+    assert!(says(&with["remarks"], &told), "{with}");
+    let without = found("true")?;
+    assert!(!says(&without["remarks"], "excludes"), "{without}");
+    Ok(())
+}
+
 #[rstest]
 #[case::a_comparison(
     "request.operation != 'UPDATE' || object.metadata.?labels.orValue({}) != oldObject.metadata.?labels.orValue({})"
@@ -795,6 +847,10 @@ fn what_does_nothing_or_can_be_bypassed_is_a_remark(
 #[case::the_old_object("request.operation != 'UPDATE' || !has(oldObject.metadata.deletionTimestamp)")]
 #[case::the_request("request.namespace != 'a' && request.operation in ['CREATE', 'UPDATE']")]
 #[case::what_api_servers_write("object.kind != 'Pod' || object.metadata.namespace != 'a'")]
+#[case::what_they_write_later("request.operation != 'UPDATE' || oldObject.?status.?phase.orValue('') != 'Failed'")]
+#[case::whether_there_was_an_object("oldObject == null || request.operation != 'DELETE'")]
+#[case::a_whole_user_name("request.userInfo.username != 'jane'")]
+#[case::the_beginning_of_one("!request.userInfo.username.startsWith('system:serviceaccount:kube-system:')")]
 fn a_condition_that_users_cannot_meet_is_not_mentioned(#[case] expression: &str) -> Result<()> {
     let found = changed("\"true\"", &format!("\"{expression}\""))?;
     assert!(!says(&found["remarks"], "which users choose"), "{found}");

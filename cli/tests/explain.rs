@@ -153,26 +153,25 @@ fn text(output: &Output) -> String {
     "acme", &[], 0,
     &[
         "placement.namespaces[1] (namespaceSelector \"tenant\") applies",
-        "placement.namespaces[2] does not: it is for namespaceSelector \"tenant=acme\", and would apply, but \
-         placement.namespaces[1] comes before",
+        "2 entries would apply, but placement.namespaces[1] comes before (placement.namespaces[2], placement.namespaces[3])",
     ]
 )]
 #[case::which_nodes_may_a_namespace_use(
     "team-blue", &[], 0,
     &[
         "node.example.com/pool=blue, by placement.namespaces[1].requiredNodeSelector",
-        "created now can run on 1 of 4 nodes",
-        "node.example.com/pool=blue (tenant=blue:NoSchedule) (blue-1): fits",
-        "(shared-1): no: the node has no label node.example.com/pool, the Pod needs node.example.com/pool=blue, required by \
-         placement.namespaces[1].requiredNodeSelector (namespaceSelector \"tenant\")",
+        "A Pod without a node selector, with the policy can run on 1 of 4 nodes \
+         node.example.com/pool=blue (tenant=blue:NoSchedule) (blue-1): fits",
+        "(shared-1): the node has no label node.example.com/pool, the Pod needs node.example.com/pool=blue, required by \
+         placement.namespaces[1].requiredNodeSelector",
     ]
 )]
 #[case::why_does_my_pod_wait_that_asks_for_two_pools_at_once(
     "team-blue", &["pod/two-pools"], 0,
     &[
         "it waits: no node fits",
-        "(blue-1): no: the node has disk=ssd, the Pod needs disk=hdd, which its manifest requests",
-        "(shared-1): no: the node has no label node.example.com/pool, the Pod needs node.example.com/pool=blue, required by",
+        "(blue-1): the node has disk=ssd, the Pod needs disk=hdd, which its manifest requests",
+        "(shared-1): the node has no label node.example.com/pool, the Pod needs node.example.com/pool=blue, required by",
         "kubectl node-placement preview says what to do, if the policy is the cause",
     ]
 )]
@@ -180,7 +179,7 @@ fn text(output: &Output) -> String {
     "team-blue", &["pod/older-than-the-fence"], 0,
     &[
         "Pod older-than-the-fence, as it is it waits: no node fits",
-        "(shared-1): no: the policy refuses to bind the Pod to it: Pod \"older-than-the-fence\" can't be bound to node \
+        "(shared-1): the policy refuses to bind the Pod to it: Pod \"older-than-the-fence\" can't be bound to node \
          \"shared-1\"",
     ]
 )]
@@ -188,15 +187,16 @@ fn text(output: &Output) -> String {
     "team-blue", &["pod/plain"], 0,
     &[
         "Pod plain, as it is it waits: no node fits",
-        "(blue-1): no: the node has the taint tenant=blue:NoSchedule, which the Pod does not tolerate",
-        "Pod plain, created now can run on 1 of 4 nodes",
+        "(blue-1): the node has the taint tenant=blue:NoSchedule, which the Pod does not tolerate",
+        "Pod plain, created now, with the policy can run on 1 of 4 nodes",
     ]
 )]
 #[case::why_does_my_deployment_wait_that_is_too_large(
     "team-blue", &["deployment/large"], 0,
     &[
-        "created now it waits: no node that fits is large enough",
-        "(blue-1): fits, but no node has enough cpu",
+        "Deployment large, with the policy it waits: no node that fits is large enough",
+        "(blue-1): fits, but is too small: the Pod requests 6 CPU, the largest node has 4; requests 2 nvidia.com/gpu, the \
+         largest node has 0",
         "kubectl describe pod large -n team-blue",
     ]
 )]
@@ -208,29 +208,29 @@ fn text(output: &Output) -> String {
     "team-blue", &["ds/agent"], 0,
     &[
         "DaemonSet agent, without the policy can run on 1 of 4 nodes",
-        "DaemonSet agent, created now can run on 1 of 4 nodes",
-        "(blue-2): no: the node has no label disk, the Pod needs disk, which its manifest requests",
+        "DaemonSet agent, with the policy can run on 1 of 4 nodes",
+        "(blue-2): the node has no label disk, the Pod needs disk, which its manifest requests",
     ]
 )]
 #[case::why_does_my_pod_run_where_it_runs(
     "team-blue", &["pod/astray"], 0,
-    &["runs on shared-1, which would not take it if it were created now: the node has no label node.example.com/pool"]
+    &["runs on shared-1, which would not accept it if it were created now: the node has no label node.example.com/pool"]
 )]
 #[case::which_node_pool_would_karpenter_use(
     "team-blue", &[], 0,
-    &["NodePool burst (no nodes yet): no: the NodePool has the taint burst:NoSchedule, which the Pod does not tolerate"]
+    &["NodePool burst (no nodes yet): the NodePool has the taint burst:NoSchedule, which the Pod does not tolerate"]
 )]
-#[case::who_demands_what_no_node_pool_gives("other", &[], 0, &["NodePool burst (no nodes yet): no: the NodePool has node.example.com/pool=blue, the Pod needs !node.example.com/pool, required by placement.namespaces[3].requiredNodeSelector"])]
+#[case::who_requires_what_no_node_pool_has("other", &[], 0, &["NodePool burst (no nodes yet): the NodePool has node.example.com/pool=blue, the Pod needs !node.example.com/pool, required by placement.namespaces[3].requiredNodeSelector"])]
 #[case::why_does_nothing_of_my_cron_job_run(
     "other", &["cronjob/nightly"], 0,
-    &["it waits: no node fits", "the node has no label kata, the RuntimeClass kata needs kata=yes"]
+    &["it waits: no node fits", "4 pools: no label kata, the Pod needs kata=yes, required by the RuntimeClass kata (acme-1, blue-2, blue-1 and 1 more)"]
 )]
 #[case::when_will_it_run("acme", &[], 0, &["it waits: every node that fits is cordoned, not ready, or about to go"])]
 #[case::what_would_happen_if_this_was_enforced(
     "trial", &["deployment/wrong"], 0,
     &[
         "its enforcement is Warn: requests pass unchanged, with a warning",
-        "Deployment wrong, created now placement changes nothing: enforcement is Warn would be rejected: pod node label selector conflicts",
+        "Deployment wrong, with the policy placement changes nothing: enforcement is Warn would be rejected: pod node label selector conflicts",
     ]
 )]
 #[case::why_does_my_pod_not_run_that_has_ended(
@@ -262,7 +262,7 @@ fn a_question_is_answered_by_one_command(
 #[case::a_pod("acme", &["pod/gone"], "there is no Pod acme/gone; kubectl get pods -n acme lists those that are there")]
 #[case::an_object_of_another_namespace("acme", &["pod/plain"], "there is no Pod acme/plain")]
 #[case::another_kind("acme", &["service/web"], "no Pods come from a service; expected one of pod, deployment")]
-#[case::a_runtime_class("other", &["sts/unknown-class"], "created now where it can run could not be evaluated: the cluster as given has no RuntimeClass gone")]
+#[case::a_runtime_class("other", &["sts/unknown-class"], "with the policy where it can run could not be evaluated: the cluster as given has no RuntimeClass gone")]
 fn what_is_not_there_is_a_mistake(#[case] namespace: &str, #[case] subject: &[&str], #[case] told: &str) -> Result<()> {
     let output = explain(namespace, subject, SETTINGS, "text")?;
     assert_eq!(output.status.code(), Some(2), "{output:?}");
@@ -278,7 +278,7 @@ fn an_explanation_is_data() -> Result<()> {
     assert_eq!(told["namespace"], "team-blue");
     assert_eq!(told["entry"], "placement.namespaces[1]");
     assert_eq!(
-        told["demands"],
+        told["requirements"],
         json!([
             { "requirement": "node.example.com/pool=blue", "source": "placement.namespaces[1].requiredNodeSelector" },
             { "requirement": "tenant=blue:NoSchedule", "source": "placement.namespaces[1].defaultTolerations" },
@@ -287,20 +287,24 @@ fn an_explanation_is_data() -> Result<()> {
     assert_eq!(told["notAsked"], Value::Null);
     let subject = &told["subject"];
     assert_eq!((&subject["kind"], &subject["name"]), (&json!("Deployment"), &json!("large")));
-    assert_eq!(subject["asIs"]["refused"], Value::Null);
-    assert_eq!(subject["asNew"]["refused"], Value::Null);
-    assert_eq!(subject["asNew"]["tooSmall"], json!(["node.example.com/pool=blue (tenant=blue:NoSchedule)"]));
-    let pools = subject["asNew"]["pools"].as_array().context("pools")?;
+    assert_eq!(subject["withoutPolicy"]["refused"], Value::Null);
+    assert_eq!(subject["withPolicy"]["refused"], Value::Null);
+    assert_eq!(subject["withPolicy"]["tooSmall"], json!(["node.example.com/pool=blue (tenant=blue:NoSchedule)"]));
+    let pools = subject["withPolicy"]["pools"].as_array().context("pools")?;
     let fitting = pools.iter().find(|pool| pool["nodes"] == json!(["blue-1"])).context("a pool")?;
     assert_eq!((&fitting["fits"], &fitting["excludedBy"]), (&json!(true), &Value::Null));
     let (told, _) = data("acme", &[], SETTINGS)?;
     assert_eq!((&told["subject"]["kind"], &told["subject"]["name"]), (&Value::Null, &Value::Null));
-    assert_eq!(told["subject"]["asNew"]["notNow"], json!(["node.example.com/pool=acme"]));
+    assert_eq!(told["subject"]["withPolicy"]["notNow"], json!(["node.example.com/pool=acme"]));
     let (told, status) = data("team-blue", &["deployment/wrong"], SETTINGS)?;
-    assert_eq!((status, &told["subject"]["asNew"]["pools"]), (Some(1), &json!([])));
+    assert_eq!((status, &told["subject"]["withPolicy"]["pools"]), (Some(1), &json!([])));
     let (told, status) = data("trial", &["deployment/wrong"], SETTINGS)?;
-    let refused = told["subject"]["asNew"]["refused"].as_str().context("a text")?;
-    ensure!(refused.starts_with("would be rejected: ") && status == Some(0), "{told}");
+    let refused = &told["subject"]["withPolicy"]["refused"];
+    ensure!(refused["wouldBe"] == true && status == Some(0), "{told}");
+    ensure!(
+        refused["text"].as_str().is_some_and(|text| text.starts_with("pod node label selector conflicts")),
+        "{told}"
+    );
     Ok(())
 }
 
@@ -317,18 +321,18 @@ fn a_deployment_of_several_policies_is_explained() -> Result<()> {
     let (told, status) = data("kube-system", &[], &written)?;
     assert_eq!(status, Some(0));
     assert_eq!(told["notAsked"], "the policy's namespaceSelector leaves the namespace out", "{told}");
-    assert_eq!(told["subject"]["asNew"]["pools"], told["subject"]["asIs"]["pools"]);
+    assert_eq!(told["subject"]["withPolicy"]["pools"], told["subject"]["withoutPolicy"]["pools"]);
     Ok(())
 }
 
-/// What is allowed and forbidden is no demand; that the policy is not asked comes first.
+/// What is allowed and forbidden is not required; that the policy is not asked comes first.
 #[test]
-fn what_pods_may_ask_for_is_told_apart() -> Result<()> {
+fn what_pods_may_request_is_told_apart() -> Result<()> {
     let entry = "{ name: '*', allowedNodeSelector: 'disk', allowedTolerations: [], requiredNodeSelector: 'os=linux', \
                  forbiddenTolerations: [{ key: gpu, operator: Exists }] }";
     let settings = format!("placement: {{ namespaces: [{entry}] }}");
     let told = text(&explain("other", &[], &settings, "text")?);
-    let expected = "What is demanded os=linux, by placement.namespaces[0].requiredNodeSelector What Pods may ask for only \
+    let expected = "What is required os=linux, by placement.namespaces[0].requiredNodeSelector What Pods may request only \
                     disk, by placement.namespaces[0].allowedNodeSelector no tolerations, by \
                     placement.namespaces[0].allowedTolerations not gpu";
     assert!(told.contains(expected), "{told}");
@@ -452,9 +456,10 @@ fn each_of_several_policies_is_explained(#[case] namespace: &str, #[case] source
         policies.push(String::from_utf8(output.stdout)?);
     }
     let (told, _) = data(namespace, &[], &policies.join("---\n"))?;
-    let found: Vec<&Value> = told["demands"].as_array().into_iter().flatten().map(|demand| &demand["source"]).collect();
+    let found: Vec<&Value> =
+        told["requirements"].as_array().into_iter().flatten().map(|demand| &demand["source"]).collect();
     assert_eq!(json!(found), sources, "{told}");
-    let excluded = &told["subject"]["asNew"]["pools"][0]["excludedBy"];
+    let excluded = &told["subject"]["withPolicy"]["pools"][0]["excludedBy"];
     assert!(excluded.as_str().is_some_and(|why| why.contains(&format!("required by {}", found[0].as_str().unwrap()))));
     Ok(())
 }
@@ -598,22 +603,22 @@ const TERMS: &str = "
     AGENT,
     "daemonset/agent",
     0,
-    "where the policy is enforced, it leaves nodes: new Pods for them wait, until its template has what the policy adds \
-     kubectl node-placement preview says what to do, if the policy is the cause"
+    "where the policy is enforced, it leaves nodes: its controller makes Pods for them, which wait until the template has \
+     what the policy adds kubectl node-placement preview says what to do, if the policy is the cause"
 )]
 #[case::a_deployment_whose_pods_are_refused(
     "placement: { onWorkloads: Ignore, namespaces: [{ name: a, requiredNodeSelector: pool=blue }] }",
     GREEN,
     "deployment/green",
     1,
-    "created now its Pods are refused: pod node label selector conflicts"
+    "with the policy its Pods are refused: pod node label selector conflicts"
 )]
 #[case::a_deployment_whose_older_replica_set_is_refused(
     BLUE,
     OLDER,
     "deployment/web",
     1,
-    "created now is refused: its ReplicaSet web-1: its Pods are refused: pod node label selector conflicts"
+    "with the policy is refused: its ReplicaSet web-1: its Pods are refused: pod node label selector conflicts"
 )]
 #[case::a_deployment_whose_older_replica_set_would_be_refused(
     "placement: { namespaces: [{ name: a, requiredNodeSelector: pool=blue, enforcement: Warn }] }",
@@ -671,7 +676,7 @@ items:
     let cluster = file("cluster.yml", cluster)?.to_string_lossy().into_owned();
     let output = run(&["explain", "-n", "a", "-s", &settings, "-c", &cluster, "-o", "json"])?;
     let told: Value = serde_json::from_slice(&output.stdout)?;
-    assert_eq!(told["subject"]["asNew"]["notNow"], json!(["other nodes (cordoned)"]), "{told}");
+    assert_eq!(told["subject"]["withPolicy"]["notNow"], json!(["other nodes (cordoned)"]), "{told}");
     Ok(())
 }
 
@@ -690,9 +695,11 @@ fn a_node_that_would_be_created_must_be_one_that_the_policy_lets_the_pod_be_boun
     let output = explain_one(settings, "spec: {}", objects, &["pod/old"])?;
     let told = text(&output);
     // Whether it gets a rack nobody knows.
-    let unknown = "NodePool of-blue (no nodes yet): no: could not be evaluated: a node that Karpenter creates lacks the label rack";
+    let unknown =
+        "NodePool of-blue (no nodes yet): could not be evaluated: a node that Karpenter creates lacks the label rack";
     assert!(told.contains(unknown), "{told}");
-    let refused = "NodePool of-red (no nodes yet): no: the policy refuses to bind the Pod to it: a node that Karpenter creates lacks";
+    let refused =
+        "NodePool of-red (no nodes yet): the policy refuses to bind the Pod to it: a node that Karpenter creates lacks";
     assert!(told.contains(refused), "{told}");
     Ok(())
 }
@@ -720,7 +727,7 @@ fn a_pod_that_no_policy_is_asked_about_is_created_from_its_template() -> Result<
         let pools = told["subject"][when]["pools"].as_array().into_iter().flatten();
         pools.filter(|pool| pool["fits"] == true).map(|pool| pool["nodes"].clone()).collect()
     };
-    assert_eq!((fits("asIs"), fits("asNew")), (vec![json!(["blue"])], vec![json!(["red"])]), "{told}");
+    assert_eq!((fits("withoutPolicy"), fits("withPolicy")), (vec![json!(["blue"])], vec![json!(["red"])]), "{told}");
     Ok(())
 }
 

@@ -287,6 +287,18 @@ fn a_policy_that_is_not_asked_changes_nothing() -> Result<()> {
     &tests("[{ name: a, expect: { message: '' } }]"),
     "cases[0].expect.message: expected a text; found none"
 )]
+#[case::a_blank_message(
+    &tests("[{ name: a, expect: { message: [red, ' '] } }]"),
+    "cases[0].expect.message: expected a text; found none"
+)]
+#[case::an_empty_beginning(
+    &tests("[{ name: a, expect: { begins: '' } }]"),
+    "cases[0].expect.begins: expected a text; found none"
+)]
+#[case::nodes_of_a_cluster_without_any(
+    &tests("[{ name: a, expect: { nodes: [] } }]").replace("kind: Node", "kind: ConfigMap"),
+    "expect.nodes: the cluster as given has no Nodes and no NodePools"
+)]
 #[case::a_user_that_is_a_text(
     "tests:\n- name: a\n  settings: {}\n  cases:\n  - name: a\n    user: ada\n    expect: { code: 1 }\n",
     "tests.yml:6:5: tests[0].cases[0].user: expected an object; found \"ada\""
@@ -417,5 +429,80 @@ fn the_documented_example_passes() -> Result<()> {
     assert_eq!(stdout(&output), "1 case passed\n", "{output:?}");
     let wrong = example.replace("ZONE: zone-a", "ZONE: zone-b");
     assert_eq!(test("environment-wrong", &[("tests.yml", &wrong)], &[])?.status.code(), Some(1));
+    Ok(())
+}
+
+const CLASS: &str = "{ apiVersion: node.k8s.io/v1, kind: RuntimeClass, metadata: { name: red }, handler: h, \
+                     scheduling: { nodeSelector: { pool: red } } }";
+
+/// What a cluster would refuse, or what is not known, is never green.
+#[rstest]
+#[case::a_pod_of_a_missing_class(
+    "{ object: { spec: { runtimeClassName: gone } } }",
+    CLUSTER,
+    2,
+    "no RuntimeClass gone"
+)]
+#[case::a_pod_that_contradicts_its_class(
+    "{ object: { spec: { runtimeClassName: red, nodeSelector: { pool: blue } } } }",
+    CLUSTER,
+    1,
+    "RuntimeClass red requires pool=red"
+)]
+#[case::a_namespace_that_is_deleted(
+    "{}",
+    "[{ apiVersion: v1, kind: Namespace, metadata: { name: team-blue }, status: { phase: Terminating } }]",
+    1,
+    "the namespace is being deleted"
+)]
+fn what_the_cluster_refuses_is_not_green(
+    #[case] with: &str,
+    #[case] cluster: &str,
+    #[case] status: i32,
+    #[case] told: &str,
+) -> Result<()> {
+    let cluster = cluster.replacen('[', &format!("[{CLASS}, "), 1);
+    for expect in ["accepted: true", "warned: []"] {
+        let case = format!("[{{ name: a, with: {with}, expect: {{ {expect} }} }}]");
+        let file = tests(&case).replace(CLUSTER, &cluster);
+        let output = test(&format!("refused-{}", told.len()), &[("tests.yml", &file)], &[])?;
+        let printed = stdout(&output) + &String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(status), "{printed}");
+        assert!(printed.contains(told), "{printed}");
+    }
+    Ok(())
+}
+
+const DEPLOYMENT: &str = "{ apiVersion: apps/v1, kind: Deployment, metadata: { name: web, namespace: team-blue }, \
+                          spec: { selector: {}, template: { spec: { SPEC containers: [] } } } }";
+
+/// The Deployment itself is accepted, or not sent, and its Pods are refused, or nobody knows.
+#[rstest]
+#[case::of_a_missing_class("runtimeClassName: gone,", "", 2, "no RuntimeClass gone")]
+#[case::of_a_condition_that_is_not_known("", "has(object.spec.volumes)", 2, "object.spec.volumes")]
+fn a_workload_whose_pods_are_not_known_is_not_green(
+    #[case] spec: &str,
+    #[case] condition: &str,
+    #[case] status: i32,
+    #[case] told: &str,
+) -> Result<()> {
+    let folder = format!("pods-{}", told.len());
+    let manifest = DEPLOYMENT.replace("SPEC", spec);
+    let mut settings = SETTINGS.to_owned();
+    if !condition.is_empty() {
+        fs::write(folder_of(&folder)?.join("settings.yml"), SETTINGS)?;
+        let policy = Command::new(env!("CARGO_BIN_EXE_kubectl-node_placement"))
+            .args(["policy", "settings.yml"])
+            .current_dir(folder_of(&folder)?)
+            .output()?;
+        let added = format!("matchConditions:\n    - {{ name: some, expression: \"{condition}\" }}");
+        fs::write(folder_of(&folder)?.join("policy.yml"), stdout(&policy).replace("matchConditions:", &added))?;
+        settings = "policy.yml".to_owned();
+    }
+    let file = tests("[{ name: a, expect: { accepted: true } }]").replace(SETTINGS, &settings).replace(POD, &manifest);
+    let output = test(&folder, &[("tests.yml", &file)], &[])?;
+    let printed = stdout(&output) + &String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(status), "{printed}");
+    assert!(printed.contains(told), "{printed}");
     Ok(())
 }

@@ -40,6 +40,8 @@ const LOCAL_LINK = " It names this file: others put its part from # on behind th
 
 let last = "preview";
 let running;
+/** What *Copy* and *Save* take: the name of a file, and its text. */
+let taken;
 
 function clusterPath() {
   return editors.cluster.files.length ? "cluster" : "cluster.yml";
@@ -64,6 +66,7 @@ async function start(command) {
   const stop = new AbortController();
   running = stop;
   last = command;
+  offer(undefined);
   const args = commands[command]();
   element("line").textContent = ["kubectl node-placement", ...args].join(" ");
   say("Running");
@@ -93,10 +96,42 @@ async function show(command, { stdout = "", stderr = "" }) {
   element("text").replaceChildren(terminalText(printed.trimEnd()));
   element("text").hidden = printed.trim() === "";
   markMistakes(plainText(printed));
+  offer(fileOf(command, stdout, plainText(printed)));
   element("report").hidden = !isReport;
   if (!isReport) return;
   element("report").srcdoc = stdout;
   await new Promise((loaded) => (element("report").onload = loaded));
+}
+
+/** The file of what was printed: a page, a policy, or else all of the text. */
+function fileOf(command, stdout, printed) {
+  const ending = { preview: "html", policy: "yml" }[command];
+  if (ending && stdout) return { name: `${command}.${ending}`, text: stdout };
+  return printed.trim() ? { name: `${command}.txt`, text: `${printed.trimEnd()}\n` } : undefined;
+}
+
+/** Lets the user copy or save a file, if there is one. */
+function offer(file) {
+  taken = file;
+  element("take").hidden = !file;
+}
+
+async function copy() {
+  try {
+    await navigator.clipboard.writeText(taken.text);
+    say("Copied.");
+  } catch {
+    say("The browser does not let the page copy. Save it instead.");
+  }
+}
+
+function save() {
+  const link = document.createElement("a");
+  link.download = taken.name;
+  link.href = URL.createObjectURL(new Blob([taken.text]));
+  link.click();
+  URL.revokeObjectURL(link.href);
+  say(`Saved as ${taken.name}.`);
 }
 
 /** Marks every `FILE:LINE:COLUMN` and `FILE: … line LINE column COLUMN` that was printed. */
@@ -242,6 +277,8 @@ element("editors").append(...Object.values(editors).map((editor) => editor.eleme
 fillExamples();
 element("example").onchange = ({ target }) => choose(target.value);
 element("link").onclick = makeLink;
+element("copy").onclick = copy;
+element("save").onclick = save;
 element("stop").onclick = () => {
   running?.abort();
   // The button goes, and must not take the focus with it.

@@ -10,7 +10,7 @@ use node_placement_policy::{
 
 use super::{
     finding::{Finding, Findings},
-    samples::Sample,
+    samples::{self, Sample},
 };
 use crate::{
     SettingsFile,
@@ -18,6 +18,7 @@ use crate::{
     policies::required_rules::Feature,
     webhook::{
         conditions::{Passage, evaluate},
+        fields::PART_OF_USERNAME,
         policy_spec::PolicySpec,
     },
 };
@@ -54,7 +55,23 @@ pub fn find_in_conditions(file: &SettingsFile, policy: &PolicySpec, findings: &m
             }
         }
     }
+    find_other_exclusions(file, policy, findings);
     find_opt_outs(file, policy, findings);
+}
+
+/// Finds conditions that exclude what no sample is: changes of Pods that wait for a node, and DaemonSets.
+fn find_other_exclusions(file: &SettingsFile, policy: &PolicySpec, findings: &mut Findings) {
+    let passage = |request| evaluate(&policy.match_conditions, &request);
+    // What excludes every creation is a mistake of its own.
+    if !file.places_pods() || policy.only_reports() || passage(Sample::Deployment.request("default")) != Passage::Passes
+    {
+        return;
+    }
+    for (rule, request, text) in samples::others("default") {
+        if let (true, Passage::KeptAway(name)) = (policy.sends(rule), passage(request)) {
+            findings.remark(path(policy, &name), format!("{name:?} {text}"));
+        }
+    }
 }
 
 /// Returns the titles of samples, by what becomes of them; of what is kept away, with the first setting that needs it.
@@ -84,11 +101,16 @@ fn find_opt_outs(file: &SettingsFile, policy: &PolicySpec, findings: &mut Findin
     for condition in &policy.match_conditions {
         let choices = condition.choices_of_users();
         let Some(first) = choices.first() else { continue };
-        let field = first.trim_start_matches("object.");
-        let text = format!(
-            "depends on {field}, which users choose, so they can bypass placement; select namespaces instead, or compare \
-             object with oldObject"
-        );
+        let text = match first.trim_start_matches("object.").trim_start_matches("oldObject.") {
+            PART_OF_USERNAME => format!(
+                "depends on a part of {PART_OF_USERNAME}, and users choose the names of their ServiceAccounts, so they can \
+                 bypass placement; compare whole names"
+            ),
+            field => format!(
+                "depends on {field}, which users choose, so they can bypass placement; select namespaces instead, or \
+                 compare object with oldObject"
+            ),
+        };
         findings.remark(path(policy, &condition.name), format!("{:?} {text}", condition.name));
     }
 }

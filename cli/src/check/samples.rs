@@ -7,6 +7,7 @@ use crate::{
     Manifests,
     policies::required_rules::Request as RuleRequest,
     webhook::{
+        defaults::push,
         pods::binding_request,
         request::{Request, Requester},
     },
@@ -30,6 +31,31 @@ pub enum Sample {
 }
 
 const NODE: &str = "node-a";
+
+/// Returns further requests of ordinary users, each with the rule that sends it, and what follows if it is kept away.
+pub fn others(namespace: &str) -> [(RuleRequest, Request, &'static str); 2] {
+    let mut change = Sample::Pod.request(namespace);
+    change.json["operation"] = "UPDATE".into();
+    change.json["oldObject"] = change.json["object"].clone();
+    push(&mut change.json["object"]["spec"], "tolerations", json!({ "operator": "Exists" }));
+    let mut daemon_set = Sample::Deployment.request(namespace).json;
+    daemon_set["object"]["kind"] = "DaemonSet".into();
+    let daemon_set = Request::creation(Resource::DaemonSet, daemon_set["object"].clone(), Requester::Somebody);
+    [
+        (
+            ("", "pods", "UPDATE"),
+            change,
+            "excludes changes of Pods that wait for a node, to which users can then add tolerations and node selectors; let \
+             UPDATE of pods pass unless the Pod has a node",
+        ),
+        (
+            ("apps", "daemonsets", "CREATE"),
+            daemon_set,
+            "excludes CREATE of daemonsets, whose templates then lack what their Pods get: these wait on other nodes, and \
+             can get past a whitelist; remove the condition",
+        ),
+    ]
+}
 
 impl Sample {
     pub const ALL: [Self; 6] =

@@ -34,10 +34,10 @@ pub struct Explain {
     /// The namespace
     #[arg(short, long, value_name = "NAMESPACE")]
     namespace: String,
-    /// A Pod or a workload of it [default: a Pod that asks for nothing]
+    /// A Pod or a workload of it [default: a Pod without a node selector]
     #[arg(value_name = "KIND/NAME")]
     subject: Option<String>,
-    /// As kubectl takes it: it is told how to write it here
+    /// As kubectl accepts it: the error says how to write it here
     #[arg(hide = true)]
     name: Option<String>,
     #[command(flatten)]

@@ -171,8 +171,8 @@ fn not_handled(object: &Value) -> String {
     format!("the policy does not handle the kind {kind} of {version}")
 }
 
-fn exit_status(TrialResult { review, pods, .. }: &TrialResult) -> ExitStatus {
-    if !review.is_answered {
+fn exit_status(TrialResult { review, pods, gap, .. }: &TrialResult) -> ExitStatus {
+    if gap.is_some() && pods.is_none() {
         return ExitStatus::Mistaken;
     }
     let are_pods_refused = pods.as_ref().is_some_and(|pods| pods.rejection.is_some());
@@ -203,7 +203,7 @@ fn write(trial: &Trial<'_>, results: &Results, printer: &mut Printer) {
 }
 
 fn write_result(trial: &Trial<'_>, result: &TrialResult, printer: &mut Printer) {
-    let TrialResult { name, review, pods } = result;
+    let TrialResult { name, review, pods, gap } = result;
     let mut request = review.request.clone();
     for (policy, evaluation) in &review.answers {
         let title = match policy {
@@ -217,12 +217,11 @@ fn write_result(trial: &Trial<'_>, result: &TrialResult, printer: &mut Printer) 
             request["object"] = changed.clone();
         }
     }
-    match &review.admission {
-        Admission::NotSent(by) => printer.unanswered("not sent", name, &format!("not sent to the policy: {by}")),
-        Admission::Unknown(gap) if !review.is_answered => {
-            printer.unanswered("unknown", name, &format!("it could not be evaluated: {}", gap.advice()));
-        }
-        _ => {}
+    if let Admission::NotSent(by) = &review.admission {
+        printer.unanswered("not sent", name, &format!("not sent to the policy: {by}"));
+    }
+    if let (Some(gap), None) = (gap, pods) {
+        return printer.unanswered("unknown", name, &format!("it could not be evaluated: {}", gap.advice()));
     }
     let Some(pods) = pods else { return };
     let who = if review.request["object"]["kind"] == "Pod" { "it" } else { "its Pods" };

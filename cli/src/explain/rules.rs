@@ -1,4 +1,4 @@
-//! Which rules hold in a namespace: the entry, why other entries do not, and what is demanded.
+//! Which rules apply in a namespace: the entry, why other entries do not, and what is required.
 
 use std::fmt::Display;
 
@@ -12,27 +12,27 @@ use crate::{
     webhook::settings_file::SettingsFile,
 };
 
-/// What holds in a namespace.
+/// What applies in a namespace.
 #[derive(Debug, Default, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Rules {
-    /// The path of the entry that holds, if one does.
+    /// The path of the entry that applies; null, if none does.
     pub entry: Option<String>,
     /// What that entry is for: `namespaceSelector "tenant=blue"`.
     #[serde(skip)]
     pub entry_for: Option<String>,
-    /// The `enforcement` of that entry. With `Warn`, what is demanded is neither added nor enforced.
+    /// The `enforcement` of that entry. With `Warn`, what is required is neither added nor enforced.
     #[serde(skip)]
     pub enforcement: Option<Enforcement>,
-    /// The other entries that say something about the namespace: those before it, and why they do not hold; and those
-    /// after it that would.
+    /// The other entries that are about the namespace: those before it, and why they do not apply; and those after it that
+    /// would.
     pub passed_over: Vec<PassedOver>,
-    /// What is demanded, in the order in which it is decided.
-    pub demands: Vec<DemandRow>,
+    /// What is required, in the order in which it is decided.
+    pub requirements: Vec<RequirementRow>,
 }
 
-/// An entry that does not hold.
+/// An entry that does not apply.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -41,13 +41,34 @@ pub struct PassedOver {
     pub entry: String,
     /// Why.
     pub because: String,
+    /// What entries have in common that do not apply for the same reason.
+    #[serde(skip)]
+    pub reason: PassedOverReason,
 }
 
-/// Something that is demanded. A node selector is one demand for each of its requirements.
+/// Why an entry does not apply.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PassedOverReason {
+    /// It is for namespaces with other names.
+    Name,
+    /// The Namespace has another value of a label, or no such label.
+    Label {
+        /// The key.
+        key: String,
+        /// The value that the Namespace has.
+        found: Option<String>,
+    },
+    /// It is for other Pods of the namespace.
+    OtherPods,
+    /// The entry at this path comes before.
+    EntryAbove(String),
+}
+
+/// Something that is required. A node selector has a row for each of its requirements.
 #[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Demand"))]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Requirement"))]
 #[serde(rename_all = "camelCase")]
-pub struct DemandRow {
+pub struct RequirementRow {
     /// What it is about.
     #[serde(skip)]
     pub kind: RuleKind,
@@ -55,14 +76,14 @@ pub struct DemandRow {
     pub requirement: String,
     /// Where: the path of a setting, or an annotation.
     pub source: String,
-    /// Why it can't be met, and whatever depends on it is refused.
+    /// Why it can't be met: requests that need it are refused.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
 }
 
 impl Rules {
-    /// Returns those of the namespace of this name for `pod`, which is a Pod or the template of Pods; and those
-    /// as they were read. Where several policies place Pods, paths begin with the name of theirs.
+    /// Returns those of the namespace of this name for `pod`, which is a Pod or the template of Pods; and the same as
+    /// values. Where several policies place Pods, paths begin with the name of theirs.
     ///
     /// # Errors
     /// The settings have a mistake.
@@ -86,12 +107,13 @@ impl Rules {
                 rules.enforcement = Some(holding.entry.enforcement);
             }
             for (other, why_not) in &found.others {
-                rules.passed_over.push(PassedOver { entry: at(other), because: reason(other.entry, why_not) });
+                let (because, reason) = (because(other.entry, why_not), reason(why_not));
+                rules.passed_over.push(PassedOver { entry: at(other), because, reason });
             }
             for mut rule in found.rules.iter().cloned() {
                 rule.source = at(&rule.source);
                 rule.path = rule.path.map(|path| at(&path));
-                rules.demands.extend(lines(&rule));
+                rules.requirements.extend(lines(&rule));
                 all.push(rule);
             }
         }
@@ -100,22 +122,32 @@ impl Rules {
 }
 
 /// Returns a line for each requirement of a node selector, or one for a list of tolerations.
-fn lines(rule: &Rule) -> Vec<DemandRow> {
+fn lines(rule: &Rule) -> Vec<RequirementRow> {
     let mut requirements = rule.requirements();
     if rule.kind != RuleKind::Required || requirements.is_empty() {
         requirements = vec![rule.text.clone()];
     }
-    let line = |requirement| DemandRow {
+    let line = |requirement| RequirementRow {
         kind: rule.kind,
         requirement,
-        source: rule.path.as_ref().unwrap_or(&rule.source).clone(),
+        source: rule.place().to_owned(),
         problem: rule.problem.clone(),
     };
     requirements.into_iter().map(line).collect()
 }
 
-/// Returns why an entry does not hold.
-fn reason(entry: &NamespaceEntry, why_not: &WhyNot<'_>) -> String {
+/// Returns why an entry does not apply, without its own selectors.
+fn reason(why_not: &WhyNot<'_>) -> PassedOverReason {
+    match why_not {
+        WhyNot::Name => PassedOverReason::Name,
+        WhyNot::Label { unmet, found } => PassedOverReason::Label { key: unmet.key().to_owned(), found: found.clone() },
+        WhyNot::Labels => PassedOverReason::OtherPods,
+        WhyNot::EntryAbove(applying) => PassedOverReason::EntryAbove(applying.to_string()),
+    }
+}
+
+/// Words why an entry does not apply.
+fn because(entry: &NamespaceEntry, why_not: &WhyNot<'_>) -> String {
     let details = match why_not {
         WhyNot::Name => String::new(),
         WhyNot::Label { unmet, found: Some(value) } => {

@@ -74,21 +74,21 @@ impl SubjectName {
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Subject"))]
 #[serde(rename_all = "camelCase")]
 pub struct ExplainedSubject {
-    /// Its kind. Nothing for a Pod that asks for nothing, which stands for all others.
+    /// Its kind; null for a Pod that requests nothing, which stands for all others.
     pub kind: Option<String>,
-    /// Its name.
+    /// Its name; null for such a Pod.
     pub name: Option<String>,
-    /// The node that it runs on.
+    /// The node that it runs on; null, if it runs on none.
     pub node: Option<String>,
-    /// Why a Pod that names its node does not run there: it has ended, or there is no such node.
+    /// Why a Pod does not run: it has ended, its node does not exist, or it has scheduling gates. Else null.
     pub not_running: Option<String>,
     /// Whether it is a DaemonSet that fits fewer nodes with the policy.
     #[serde(skip)]
     pub leaves_nodes: bool,
     /// As it is: of a workload, its Pods without the policy.
-    pub as_is: Fit,
+    pub without_policy: Fit,
     /// As it would be created now.
-    pub as_new: Fit,
+    pub with_policy: Fit,
 }
 
 impl ExplainedSubject {

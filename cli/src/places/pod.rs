@@ -112,6 +112,19 @@ impl PodNeeds {
         self.specs.iter().map(key).eq(other.specs.iter().map(key))
     }
 
+    /// Returns what remains without these requirements on labels.
+    #[must_use]
+    pub fn without(&self, requirements: &[Requirement]) -> Self {
+        let is_kept = |own: &Requirement| !requirements.iter().any(|other| other.same_as(own));
+        let mut remaining = self.clone();
+        for spec in &mut remaining.specs {
+            spec.node_selector.retain(is_kept);
+            spec.terms.iter_mut().flatten().for_each(|term| term.labels.retain(is_kept));
+            spec.forget_terms_that_match_all();
+        }
+        remaining
+    }
+
     /// Returns whether it lacks a toleration that another has.
     pub fn lacks_toleration_of(&self, other: &Self) -> bool {
         let mut pairs = self.specs.iter().zip(&other.specs);
@@ -178,7 +191,12 @@ impl SpecNeeds {
     fn forget_its_node(&mut self) {
         let Some(terms) = &mut self.terms else { return };
         terms.iter_mut().for_each(|term| term.names.clear());
-        if terms.iter().any(|term| term.labels.is_empty()) {
+        self.forget_terms_that_match_all();
+    }
+
+    /// Forgets all terms if one of them requires nothing any more.
+    fn forget_terms_that_match_all(&mut self) {
+        if self.terms.iter().flatten().any(|term| term.labels.is_empty() && term.names.is_empty()) {
             self.terms = None;
         }
     }

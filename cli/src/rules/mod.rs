@@ -123,6 +123,11 @@ impl Rule {
         }
     }
 
+    /// Returns where it is required: the path of the setting, else the annotation.
+    pub fn place(&self) -> &str {
+        self.path.as_ref().unwrap_or(&self.source)
+    }
+
     /// Returns its requirements on labels of nodes, one by one, as text.
     pub fn requirements(&self) -> Vec<String> {
         self.selector.iter().flat_map(Selector::requirements).map(ToString::to_string).collect()

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     Identity, Policy, SettingsFile,
-    cluster::controllers::Controller,
+    cluster::{Gap, controllers::Controller},
     trial::{Pods, Trial, TrialResult},
     webhook::{
         deployment::{Admission, Deployment},
@@ -120,8 +120,8 @@ impl CaseAnswer {
     /// # Errors
     /// What becomes of it could not be evaluated, or the object of the request makes no Pods.
     pub fn new(result: TrialResult, with_nodes: bool) -> Result<Self> {
-        let TrialResult { review, pods, .. } = result;
-        if let Some(gap) = review.gap().filter(|_| !review.is_answered) {
+        let TrialResult { review, pods, gap, .. } = result;
+        if let Some(gap) = gap {
             bail!("it could not be evaluated: {}", gap.advice());
         }
         let nodes = with_nodes.then(|| nodes(&review.request, pods.as_ref()).context("expect.nodes")).transpose()?;
@@ -140,6 +140,7 @@ fn nodes(request: &Value, pods: Option<&Pods>) -> Result<Vec<String>> {
     let object = &request["object"];
     let kind = object["kind"].as_str().unwrap_or("object");
     ensure!(kind == "Pod" || Controller::of_kind(kind).is_some(), "a {kind} makes no Pods");
-    let Some(Pods { places, .. }) = pods else { return Ok(vec![]) };
+    let Some(Pods { places, pod: Some(_), .. }) = pods else { return Ok(vec![]) };
+    ensure!(places.nodes.is_some(), "{}", Gap::Nodes.advice());
     Ok(places.takers().chain(places.node_pools.iter().flatten()).cloned().collect())
 }

@@ -327,10 +327,13 @@ impl Case {
         let named = expect.into_iter().flat_map(members).filter(|(_, expected)| !expected.is_null());
         self.expected = named.map(|(field, expected)| (field.clone(), expected.clone())).collect();
         ensure!(!self.expected.is_empty(), mistake(at("expect"), "names nothing that is expected"));
-        // Every message has an empty part.
-        let is_empty = |message| parts(message).is_empty() || parts(message).contains(&"");
-        let has_empty_message = self.expected.get("message").is_some_and(is_empty);
-        ensure!(!has_empty_message, mistake(at("expect.message"), "expected a text; found none"));
+        // Every message has an empty part, and begins with it.
+        let is_blank = |text: &&str| text.trim().is_empty();
+        for field in ["message", "begins"] {
+            let is_empty = |text| parts(text).is_empty() || parts(text).iter().any(is_blank);
+            let has_empty_text = self.expected.get(field).is_some_and(is_empty);
+            ensure!(!has_empty_text, mistake(at(&format!("expect.{field}")), "expected a text; found none"));
+        }
         ensure_request_fields(self.with.as_ref()).with_context(|| at("with"))?;
         ensure!(self.manifest.is_some(), mistake(at("manifest"), "expected an object; it is missing"));
         files.read(&mut self.manifest).with_context(|| at("manifest"))?;

@@ -344,9 +344,15 @@ impl Created {
         lacks_class.or_else(|| self.refusal().is_none().then(|| self.gap())?)
     }
 
-    /// Returns the RuntimeClass that the Pod names, and the cluster lacks.
-    pub const fn lacks_class(&self) -> Option<&Gap> {
-        self.lacks_class.as_ref()
+    /// Returns what is not known, if no answer stands in its place: the RuntimeClass, or whether a policy is asked. What was
+    /// recorded is complete, and stands for itself.
+    pub fn unevaluated(&self, is_recorded: bool) -> Option<&Gap> {
+        let unanswered = |review: &&Review| !review.is_answered;
+        if is_recorded {
+            return self.reviews().next().filter(unanswered).and_then(Review::gap);
+        }
+        let lacks_class = self.unknown().filter(|gap| self.lacks_class.as_ref() == Some(gap));
+        lacks_class.or_else(|| self.reviews().find(unanswered).and_then(Review::gap))
     }
 
     /// Returns whether a policy changes the workload or its Pods.

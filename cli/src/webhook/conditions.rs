@@ -113,12 +113,16 @@ impl Condition {
         self.reads().any(|read| ["object.target", "object.metadata.labels"].iter().any(|path| read.overlaps(path)))
     }
 
-    /// Returns what it depends on that whoever creates an object chooses: fields of `object` that are not compared with those
-    /// of `oldObject`, and of the request its name and options.
+    /// Returns what it depends on that users choose: fields of an object that are not compared with those of the old one,
+    /// and of the request its name and options.
     pub fn choices_of_users(&self) -> Vec<String> {
-        let leaves = self.formula.iter().flat_map(|formula| formula.leaves());
-        let leaves = leaves.filter(|reads| !reads.iter().any(|read| read.is_of("oldObject")));
-        distinct(leaves.flatten().filter(|read| read.is_chosen_by_users()).map(|read| read.first_steps(3)))
+        let mut choices = vec![];
+        for reads in self.formula.iter().flat_map(|formula| formula.leaves()) {
+            let is_compared = |read: &Read| reads.iter().any(|other| read.is_counterpart_of(other));
+            let chosen = reads.iter().filter(|read| read.is_chosen_by_users() && !is_compared(read));
+            choices.extend(chosen.map(|read| read.first_steps(3)));
+        }
+        distinct(choices)
     }
 
     fn reads(&self) -> impl Iterator<Item = &Read> {

@@ -152,10 +152,24 @@ pub fn add_tolerations<'t>(spec: &mut Value, tolerations: impl IntoIterator<Item
     }
 }
 
+/// Returns why the API server refuses a Pod before it asks any webhook: it contradicts its RuntimeClass.
+///
+/// Upstream: the admission plugin `RuntimeClass`.
+pub fn contradiction_with_class(spec: &Value, cluster: &Manifests) -> Option<String> {
+    let class = runtime_class_identity(spec).and_then(|class| cluster.find(&class))?;
+    let mut pairs = members(&class["scheduling"]["nodeSelector"]);
+    let (key, value) = pairs.find(|(key, value)| spec["nodeSelector"].get(key).is_some_and(|own| own != *value))?;
+    Some(format!(
+        "the API server refuses a Pod that requests {key}={}, since its RuntimeClass {} requires {key}={}",
+        text(&spec["nodeSelector"][key.as_str()]),
+        text(&class["metadata"]["name"]),
+        text(value)
+    ))
+}
+
 /// Merges the RuntimeClass that a Pod's `spec` names. One that is not known leaves it as it is.
 ///
-/// Upstream: the admission plugin `RuntimeClass`; it refuses a Pod whose selector differs from the class's, which is not
-/// the policy's doing.
+/// Upstream: the admission plugin `RuntimeClass`.
 pub fn merge_runtime_class(spec: &mut Value, cluster: &Manifests) {
     let Some(class) = runtime_class_identity(spec).and_then(|class| cluster.find(&class)) else { return };
     for (key, value) in members(&class["scheduling"]["nodeSelector"]) {

@@ -178,8 +178,11 @@ impl<'d> Scenario<'d> {
     /// # Errors
     /// A policy failed to answer.
     pub fn review(&self, mut request: Request, cluster: &Manifests) -> Result<Review> {
-        request.complete(cluster);
         let namespace = request.namespace().and_then(|name| cluster.namespace(name));
+        if let Some(message) = request.refused_before_webhooks(cluster) {
+            return Ok(Review::refused_by_api_server(request.json, message));
+        }
+        request.complete(cluster);
         let (mut answers, mut gap, mut kept_away, mut is_changed) = (vec![], None, None, false);
         let request_sent = request.json.clone();
         let reviewed = |answers, admission| Review { request: request_sent, answers, is_answered: true, admission };
@@ -259,6 +262,15 @@ impl<'d> Scenario<'d> {
 }
 
 impl Review {
+    /// Returns the review of a request that no policy gets, since the API server refuses it.
+    fn refused_by_api_server(request: Value, message: String) -> Self {
+        let answer = Answer { message: Some(message.clone()), code: Some(403), ..Answer::default() };
+        let refusal = Refusal { of: Of::Object, message, cause: None, code: answer.code, by: None };
+        let evaluation = Evaluation { answer, ..Evaluation::default() };
+        let (answers, admission) = (vec![(None, evaluation)], Admission::Refused(refusal));
+        Self { request, answers, is_answered: true, admission }
+    }
+
     /// Returns the object as it is after all policies.
     pub fn object(&self) -> &Value {
         let changed = self.answers.iter().rev().find_map(|(_, evaluation)| evaluation.answer.mutated_object.as_ref());

@@ -7,21 +7,26 @@ use cel::{
 
 /// The variables of a webhook's conditions.
 const ROOTS: [&str; 4] = ["object", "oldObject", "request", "authorizer"];
-/// Fields of objects that API servers write at the creation, or that follow from the URL of the request.
-const WRITTEN_BY_SERVERS: [&str; 9] = [
-    "object.apiVersion",
-    "object.kind",
-    "object.metadata.creationTimestamp",
-    "object.metadata.generation",
-    "object.metadata.managedFields",
-    "object.metadata.namespace",
-    "object.metadata.resourceVersion",
-    "object.metadata.uid",
-    "object.status",
+/// Those that are objects.
+const OBJECTS: [&str; 2] = ["object", "oldObject"];
+/// Fields that API servers write before they ask webhooks, or that follow from the URL of the request.
+const WRITTEN_BY_SERVERS: [&str; 6] = [
+    "apiVersion",
+    "kind",
+    "metadata.creationTimestamp",
+    "metadata.namespace",
+    "metadata.resourceVersion",
+    "metadata.uid",
 ];
-/// The fields of a request that users choose, beside its object.
-const CHOSEN_IN_REQUESTS: [&str; 2] = ["request.name", "request.options"];
-/// The step of a path that stands for each element of a list, and each value of an object.
+/// Fields that only servers write, but that a manifest may contain when it is created: webhooks see it so.
+const WRITTEN_LATER: [&str; 4] = ["metadata.deletionTimestamp", "metadata.generation", "spec.nodeName", "status"];
+/// The field of which users choose a part: the name of a ServiceAccount.
+pub const PART_OF_USERNAME: &str = "request.userInfo.username";
+/// What users choose of a request beside its object.
+const CHOSEN_IN_REQUESTS: [&str; 3] = ["name", "options", "userInfo.username.*"];
+/// Functions that look at a part of a text, and not at its beginning.
+const OF_PARTS: [&str; 3] = ["contains", "endsWith", "matches"];
+/// What stands in a path for each element of a list, and each value of an object.
 const EACH: &str = "*";
 
 /// A field that an expression reads.
@@ -48,13 +53,29 @@ impl Read {
         }
     }
 
-    /// Returns whether the user who sends the request chooses what it reads.
+    /// Returns whether a user chooses what it reads: the one who sends the request, or of the old object an earlier one.
     pub fn is_chosen_by_users(&self) -> bool {
-        let is_below = |path: &&str| {
-            let mut own = self.path.iter();
-            path.split('.').all(|step| own.next().is_some_and(|own| own == step))
+        let Some((root, own)) = self.path.split_first() else { return false };
+        let is_below = |field: &&str| {
+            let mut own = own.iter();
+            field.split('.').all(|step| own.next().is_some_and(|own| own == step))
         };
-        self.is_of("object") && !WRITTEN_BY_SERVERS.iter().any(&is_below) || CHOSEN_IN_REQUESTS.iter().any(is_below)
+        let is_written = WRITTEN_BY_SERVERS.iter().any(is_below);
+        match root.as_str() {
+            "object" => !is_written,
+            // Whether there is one depends on the operation.
+            "oldObject" => !own.is_empty() && !is_written && !WRITTEN_LATER.iter().any(is_below),
+            "request" => CHOSEN_IN_REQUESTS.iter().any(is_below),
+            _ => false,
+        }
+    }
+
+    /// Returns whether both read the same field, one of the object and one of the old object.
+    pub fn is_counterpart_of(&self, other: &Self) -> bool {
+        let (Some((root, own)), Some((other_root, other))) = (self.path.split_first(), other.path.split_first()) else {
+            return false;
+        };
+        own == other && root != other_root && [root, other_root].iter().all(|root| OBJECTS.contains(&root.as_str()))
     }
 
     /// Returns whether it reads this variable.
@@ -98,6 +119,12 @@ impl Reader {
         match &expression.expr {
             Expr::Call(call) => {
                 call.target.iter().for_each(|target| self.read(target));
+                let path = call.target.as_ref().and_then(|target| self.path(target));
+                let of_username = path.filter(|path| path.join(".") == PART_OF_USERNAME);
+                if let Some(path) = of_username.filter(|_| OF_PARTS.contains(&call.func_name.as_str())) {
+                    let path = path.into_iter().chain([EACH.to_owned()]).collect();
+                    self.found.push(Read { path, is_test: false });
+                }
                 call.args.iter().for_each(|argument| self.read(argument));
             }
             Expr::Select(select) => self.read(&select.operand),
@@ -149,7 +176,7 @@ impl Reader {
     fn path(&self, expression: &Expression) -> Option<Vec<String>> {
         let below = |operand: &Expression, step: &str| {
             let mut path = self.path(operand)?;
-            let is_object = path == ["request"] && ["object", "oldObject"].contains(&step);
+            let is_object = path == ["request"] && OBJECTS.contains(&step);
             if is_object {
                 path.clear();
             }

@@ -6,13 +6,14 @@ use node_placement_policy::resource::Resource;
 use serde_json::{Map, Value, json};
 
 use super::{
-    defaults::{add_defaults, add_requests, merge_runtime_class},
+    defaults::{add_defaults, add_requests, contradiction_with_class, merge_runtime_class},
     fields::Read,
     resource::{name_in_rules, requested, resource_of_manifest},
 };
 use crate::{
     cluster::{
         controllers::{Controller, controller_reference},
+        is_terminating,
         manifests::Manifests,
     },
     engine::policy::admission_request,
@@ -149,6 +150,21 @@ impl Request {
         self.json["operation"] == "CREATE"
             && self.json["object"]["kind"] == "Pod"
             && text(&self.json["subResource"]).is_empty()
+    }
+
+    /// Returns why the API server refuses what a manifest creates before it asks any webhook: the namespace is being deleted,
+    /// or the Pod contradicts its RuntimeClass.
+    ///
+    /// Upstream: the admission plugins `NamespaceLifecycle` and `RuntimeClass`.
+    pub fn refused_before_webhooks(&self, cluster: &Manifests) -> Option<String> {
+        if self.is_complete || self.json["operation"] != "CREATE" || !text(&self.json["subResource"]).is_empty() {
+            return None;
+        }
+        let namespace = self.namespace().filter(|_| self.json["object"]["kind"] != "Namespace");
+        if namespace.and_then(|name| cluster.namespace(name)).is_some_and(is_terminating) {
+            return Some("the namespace is being deleted, and the API server creates nothing in it".to_owned());
+        }
+        contradiction_with_class(&self.json["object"]["spec"], cluster).filter(|_| self.is_pod_creation())
     }
 
     /// Completes the request of a new Pod as the API server does: with its RuntimeClass, if the cluster has it.

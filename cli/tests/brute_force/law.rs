@@ -131,7 +131,7 @@ impl World {
             return Ok(None);
         }
         let is_refused = explained.is_refused();
-        let fit = explained.subject.as_new;
+        let fit = explained.subject.with_policy;
         let now = fit.pools.iter().flat_map(|pool| pool.usable().iter().chain(&pool.creates));
         let later = fit.pools.iter().flat_map(|pool| pool.not_now());
         let places = match fit.pools.is_empty() {
@@ -140,7 +140,7 @@ impl World {
             false => Places::Known(now.cloned().collect(), later.cloned().collect()),
         };
         let refused = fit.refused.filter(|_| is_refused);
-        let refused = refused.map(|text| text.trim_start_matches("its Pods are refused: ").to_owned());
+        let refused = refused.map(|refused| refused.text.trim_start_matches("its Pods are refused: ").to_owned());
         Ok(Some(Answer { refused, places }))
     }
 
