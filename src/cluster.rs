@@ -4,11 +4,11 @@
 
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-pub use crate::decision::LogLevel;
 use crate::decision::{CauseKind, Rejection};
 use crate::json::read::read;
 use crate::json::{Bounded, FromObject, Pairs, Raw, ReadError, Within};
@@ -17,6 +17,8 @@ use crate::message::{escaped, host_error, quote, quote_pair, shorten};
 use crate::object_meta::LabelsAndAnnotations;
 use crate::selector::syntax;
 use crate::toleration::{self, AboveZero, Taint, Toleration, Tolerations};
+
+pub use crate::decision::LogLevel;
 
 /// The version and the kind of an object.
 type Kind = (&'static str, &'static str);
@@ -133,23 +135,64 @@ impl<'t> NodeLookup<'t> {
     }
 }
 
-/// Looks up objects for one request, at most one of each kind. Keeps their texts, from which the objects borrow.
+/// The Node that an object names. It is looked up once, with all fields that are required by then.
+pub struct LazyNode<'t> {
+    lookups: &'t Lookups<'t>,
+    name: Option<&'t NodeName>,
+    masks: FieldMasks,
+    node: OnceCell<NodeLookup<'t>>,
+}
+
+impl<'t> LazyNode<'t> {
+    /// Returns the Node of this `name`, of which no field is required yet. Without a name, there is none.
+    pub const fn new(lookups: &'t Lookups<'t>, name: Option<&'t NodeName>) -> Self {
+        Self { lookups, name, masks: FieldMasks::new(), node: OnceCell::new() }
+    }
+
+    /// Requires fields of the Node.
+    pub fn require(&mut self, masks: FieldMasks) {
+        self.masks.extend(masks);
+    }
+
+    /// Looks up the Node, unless it was looked up before.
+    pub fn look_up(&self) -> &NodeLookup<'t> {
+        self.node.get_or_init(|| self.lookups.node(self.name, &self.masks))
+    }
+}
+
+/// Texts that are kept as long as this.
+#[derive(Default)]
+struct Texts {
+    text: OnceCell<String>,
+    others: OnceCell<Box<Texts>>,
+}
+
+impl Texts {
+    /// Keeps `text`, and returns it.
+    fn keep(&self, text: String) -> &str {
+        match self.text.get() {
+            None => self.text.get_or_init(|| text),
+            Some(_) => self.others.get_or_init(Box::default).keep(text),
+        }
+    }
+}
+
+/// Looks up objects for one request. Keeps their texts, from which the objects borrow.
 pub struct Lookups<'c> {
     cluster: &'c dyn Cluster,
-    namespace: OnceCell<String>,
-    node: OnceCell<String>,
+    texts: Texts,
 }
 
 impl<'c> Lookups<'c> {
     /// Returns look-ups in `cluster`.
-    pub const fn new(cluster: &'c dyn Cluster) -> Self {
-        Self { cluster, namespace: OnceCell::new(), node: OnceCell::new() }
+    pub fn new(cluster: &'c dyn Cluster) -> Self {
+        Self { cluster, texts: Texts::default() }
     }
 
     /// Looks up the Node, if there is a `name` and if any field is needed.
     pub fn node<'t>(&'t self, name: Option<&'t NodeName>, masks: &FieldMasks) -> NodeLookup<'t> {
         let Some(name) = name.filter(|_| !masks.is_empty()) else { return NodeLookup::NotNeeded };
-        match self.look_up(NODE, name.as_str(), outermost(masks), &self.node, |text| Node::read(name, text, masks)) {
+        match self.look_up(NODE, name.as_str(), outermost(masks), |text| Node::read(name, text, masks)) {
             Ok(node) => NodeLookup::Found(node),
             Err(error) => NodeLookup::Failed(error),
         }
@@ -162,8 +205,8 @@ impl<'c> Lookups<'c> {
     pub fn namespace(&self, name: &str) -> Result<LabelsAndAnnotations<'_>, Rejection> {
         let mut masks = FieldMasks::new();
         masks.extend([LABELS, ANNOTATIONS].map(str::to_owned));
-        let found = if syntax::is_dns_label(name) {
-            self.look_up(NAMESPACE, name, masks, &self.namespace, |text| {
+        let namespace = if syntax::is_dns_label(name) {
+            self.look_up(NAMESPACE, name, masks, |text| {
                 let FromObject(Object { metadata: FromObject(metadata), .. }) = read(text)?;
                 Ok(LabelsAndAnnotations {
                     annotations: metadata.annotations()?,
@@ -173,7 +216,7 @@ impl<'c> Lookups<'c> {
         } else {
             Err(self.failure(NAMESPACE, name, "no Namespace can have this name"))
         };
-        found.map_err(|error| Rejection::internal(error.message))
+        namespace.map_err(|error| Rejection::internal(error.message))
     }
 
     /// Looks up what a RuntimeClass adds to its Pods. A RuntimeClass that does not exist adds nothing: the API server
@@ -187,20 +230,19 @@ impl<'c> Lookups<'c> {
         }
         let mut masks = FieldMasks::new();
         masks.insert("scheduling".to_owned());
-        match self.look_up(RUNTIME_CLASS, name, masks, &OnceCell::new(), Scheduling::read) {
+        match self.look_up(RUNTIME_CLASS, name, masks, Scheduling::read) {
             Ok(scheduling) => Ok(scheduling),
             Err(error) if error.is_not_found => Ok(Scheduling::default()),
             Err(error) => Err(Rejection::internal(error.message)),
         }
     }
 
-    /// Looks up the object of this kind and name, and keeps its text in `buffer`.
+    /// Looks up the object of this kind and name.
     fn look_up<'t, T>(
-        &self,
+        &'t self,
         kind: Kind,
         name: &str,
         masks: FieldMasks,
-        buffer: &'t OnceCell<String>,
         read: impl FnOnce(&'t str) -> Result<T, ReadError>,
     ) -> Result<T, LookupError> {
         let request = GetResourceRequest {
@@ -212,7 +254,7 @@ impl<'c> Lookups<'c> {
             field_masks: Some(masks),
         };
         let text = match self.cluster.get_resource(&request) {
-            Ok(text) => buffer.get_or_init(|| text),
+            Ok(text) => self.texts.keep(text),
             Err(error) => return Err(self.failure(kind, name, host_error(&error.to_string()))),
         };
         read(text).map_err(|error| {
@@ -279,14 +321,24 @@ impl Scheduling {
     }
 }
 
+/// The error that a Node has more taints than are compared.
+#[derive(Clone, Copy, Debug)]
+pub struct TooManyTaints;
+
+impl fmt::Display for TooManyTaints {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "has more than {MOST_TAINTS} taints, and no more are compared")
+    }
+}
+
 impl<'t> Node<'t> {
     /// Returns the taints that keep Pods away, without passing taints.
     ///
     /// # Errors
     /// It has more taints than are compared.
-    pub fn lasting_taints(&self) -> Result<impl Iterator<Item = &Taint>, String> {
+    pub fn lasting_taints(&self) -> Result<impl Iterator<Item = &Taint>, TooManyTaints> {
         if self.taints.has_more {
-            return Err(format!("has more than {MOST_TAINTS} taints, and no more are compared"));
+            return Err(TooManyTaints);
         }
         Ok(self.taints.elements.iter().filter(|taint| taint.is_lasting()))
     }
@@ -314,7 +366,7 @@ impl<'t> Node<'t> {
         let FromObject(Object { metadata: FromObject(metadata), spec, status }) = read(text)?;
         let mut annotations = Pairs::default();
         // The host always sends all metadata. Some agents write large annotations.
-        if masks.iter().any(|own| is_within(ANNOTATIONS, own)) {
+        if masks.iter().any(|mask| is_within(ANNOTATIONS, mask)) {
             annotations = metadata.annotations()?;
         }
         let taints = spec.and_then(|FromObject(spec)| spec.taints).map_or("[]", RawValue::get);
@@ -407,5 +459,27 @@ mod tests {
     fn none_is_below_another(#[case] added: &[&str], #[case] expected: &[&str]) {
         let masks = added.iter().map(ToString::to_string).collect();
         assert_eq!(outermost(&masks).iter().collect::<Vec<_>>(), expected);
+    }
+
+    /// A cluster whose objects all have their name as a label.
+    struct Named;
+
+    impl Cluster for Named {
+        fn get_resource(&self, request: &GetResourceRequest) -> anyhow::Result<String> {
+            Ok(format!(r#"{{"metadata": {{"labels": {{"name": "{}"}}}}}}"#, request.name))
+        }
+
+        fn log(&self, _: LogLevel, _: &str) {}
+    }
+
+    #[test]
+    fn each_look_up_is_answered_with_its_own_object() {
+        let lookups = Lookups::new(&Named);
+        let names = ["one", "two", "three"];
+        let found = names.map(|name| lookups.namespace(name).unwrap());
+        assert_eq!(
+            found.map(|metadata| metadata.labels.get("name").map(str::to_owned)),
+            names.map(|name| Some(name.into()))
+        );
     }
 }

@@ -1,6 +1,7 @@
 //! What the policy answers: accept, mutate or reject, with warnings and audit annotations.
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
 
 use serde::Serialize;
 
@@ -31,9 +32,9 @@ pub struct Decision<'a> {
     audit_annotations: BTreeMap<&'static str, String>,
     /// Whether audit annotations are sent although nothing changed.
     is_audited: bool,
-    /// What is logged.
+    /// The log lines, each with its level.
     pub log: Vec<(LogLevel, String)>,
-    /// Why the request would be rejected if its entry was enforced.
+    /// The cause for which the request would be rejected if its entry was enforced.
     pub cause: Option<Cause>,
 }
 
@@ -43,16 +44,37 @@ pub struct Rejection(Box<Reasons>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Reasons {
-    /// 403 if the rules forbid the request, 400 if it can't be read, 500 if a look-up or a setting failed.
-    code: u16,
+    status: Status,
     /// The sentence of Kubernetes' in-tree plugin, if one rejects the same.
     sentence: Option<String>,
-    /// What is wrong, and what to do about it. Empty if the sentence stands alone.
+    /// The problem, and what to do about it. Empty if the sentence stands alone.
     explanation: String,
     cause: Cause,
 }
 
-/// Why something was rejected, or would be, as data.
+/// The reason for a rejection, as HTTP knows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// The rules forbid the request.
+    Forbidden,
+    /// The request can't be read.
+    BadRequest,
+    /// A look-up failed, or the settings have a mistake.
+    Internal,
+}
+
+impl Status {
+    /// Returns the status code.
+    const fn code(self) -> u16 {
+        match self {
+            Self::Forbidden => 403,
+            Self::BadRequest => 400,
+            Self::Internal => 500,
+        }
+    }
+}
+
+/// The cause of a rejection, or of one that is only reported, as data.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cause {
     /// The sort of cause.
@@ -67,9 +89,9 @@ pub struct Cause {
     pub label: Option<String>,
     /// The toleration or taint, as `key[=value][:Effect]`.
     pub taint: Option<String>,
-    /// What was required: `pool=blue`.
+    /// The requirement, as in `pool=blue`.
     pub required: Option<String>,
-    /// What was requested: `pool=red`.
+    /// The request, as in `pool=red`.
     pub requested: Option<String>,
     /// Details of the Node, for the log only: tenants read messages.
     pub detail: Option<String>,
@@ -172,18 +194,16 @@ impl Decision<'_> {
 impl Rejection {
     /// Returns the rejection of what the rules forbid.
     pub fn forbidden(cause: impl Into<Cause>, explanation: impl Into<String>) -> Self {
-        Self::new(403, cause.into(), None, explanation.into())
+        Self::new(Status::Forbidden, cause.into(), None, explanation.into())
     }
 
     /// Returns the rejection of what the rules forbid, and an in-tree plugin of Kubernetes rejects with this `sentence`.
     pub fn with_sentence(sentence: impl Into<String>, cause: Cause, explanation: impl Into<String>) -> Self {
-        Self::new(403, cause, Some(sentence.into()), explanation.into())
+        Self::new(Status::Forbidden, cause, Some(sentence.into()), explanation.into())
     }
 
-    /// Returns the rejection of the object `name` for a list in `field` that has more than `most` of something.
+    /// Returns the rejection of the object `name` for a list in its `field` that has more than `most` of something.
     pub fn too_many(name: &ObjectName, most: usize, what: &str, field: &str) -> Self {
-        // The path of a request's object is the path of the object itself for whoever wrote it.
-        let field = field.strip_prefix("object.").unwrap_or(field);
         let explanation =
             format!("{name} has more than {most} {what} in {field}, with what is added to it; remove some");
         Self::forbidden(CauseKind::Limit, explanation)
@@ -191,18 +211,18 @@ impl Rejection {
 
     /// Returns the rejection of a request that can't be read.
     pub fn bad_request(explanation: impl Into<String>) -> Self {
-        Self::new(400, CauseKind::Unreadable.into(), None, explanation.into())
+        Self::new(Status::BadRequest, CauseKind::Unreadable.into(), None, explanation.into())
     }
 
     /// Returns the rejection after something failed that the policy needs.
     pub fn internal(explanation: impl Into<String>) -> Self {
-        Self::new(500, CauseKind::Unreadable.into(), None, explanation.into())
+        Self::new(Status::Internal, CauseKind::Unreadable.into(), None, explanation.into())
     }
 
     #[cold]
     #[inline(never)]
-    fn new(code: u16, cause: Cause, sentence: Option<String>, explanation: String) -> Self {
-        Self(Box::new(Reasons { code, sentence, explanation, cause }))
+    fn new(status: Status, cause: Cause, sentence: Option<String>, explanation: String) -> Self {
+        Self(Box::new(Reasons { status, sentence, explanation, cause }))
     }
 
     /// Returns why, as data.
@@ -233,11 +253,6 @@ impl Rejection {
         }
     }
 
-    /// Returns whether a setting refers to a label that the Namespace lacks. The setting may not be needed.
-    pub fn is_unresolved(&self) -> bool {
-        self.0.cause.kind == CauseKind::MissingLabel
-    }
-
     /// Returns what is logged.
     pub fn for_log(&self) -> String {
         match &self.0.cause.detail {
@@ -246,33 +261,81 @@ impl Rejection {
         }
     }
 
-    /// Returns whether the rules forbid the request.
-    pub fn is_forbidden(&self) -> bool {
-        self.0.code == 403
-    }
-
-    /// Returns whether the request can't be read.
-    pub fn is_bad_request(&self) -> bool {
-        self.0.code == 400
+    /// Returns the status.
+    pub fn status(&self) -> Status {
+        self.0.status
     }
 
     /// Returns the answer as the host reads it.
     pub fn to_json(&self) -> Vec<u8> {
-        let answer = Answer { code: Some(self.0.code), message: Some(self.message()), ..Answer::default() };
+        let answer = Answer { code: Some(self.0.status.code()), message: Some(self.message()), ..Answer::default() };
         serde_json::to_vec(&answer).unwrap_or_default()
     }
 }
 
 impl Cause {
-    /// Returns a cause of this kind, which is required at `source`.
-    pub fn at(kind: CauseKind, source: Source<'_>) -> Self {
-        Self { kind, setting: source.setting(), annotation: source.annotation(), ..Self::default() }
+    /// Returns a cause of this kind. The following functions add the rest.
+    pub fn new(kind: CauseKind) -> Self {
+        Self { kind, ..Self::default() }
+    }
+
+    /// Adds the setting, or the annotation, that requires it.
+    pub fn at(mut self, source: Source<'_>) -> Self {
+        match source.setting() {
+            Some(setting) => self.setting = Some(setting),
+            None => self.annotation = source.annotation(),
+        }
+        self
+    }
+
+    /// Adds the annotation that contradicts a setting. Other sources are not added.
+    pub fn at_annotation(self, source: Option<Source<'_>>) -> Self {
+        match source {
+            Some(source) if source.is_annotation() => self.at(source),
+            _ => self,
+        }
+    }
+
+    /// Adds the setting that requires it.
+    pub fn setting(mut self, setting: SettingPath) -> Self {
+        self.setting = Some(setting);
+        self
+    }
+
+    /// Adds the key of the label.
+    pub fn label(mut self, key: &str) -> Self {
+        self.label = Some(key.to_owned());
+        self
+    }
+
+    /// Adds the toleration or taint.
+    pub fn taint(mut self, taint: &dyn Display) -> Self {
+        self.taint = Some(taint.to_string());
+        self
+    }
+
+    /// Adds what was required.
+    pub fn required(mut self, required: &dyn Display) -> Self {
+        self.required = Some(required.to_string());
+        self
+    }
+
+    /// Adds what was requested.
+    pub fn requested(mut self, requested: &dyn Display) -> Self {
+        self.requested = Some(requested.to_string());
+        self
+    }
+
+    /// Adds details of the Node.
+    pub fn detail(mut self, detail: String) -> Self {
+        self.detail = Some(detail);
+        self
     }
 }
 
 impl From<CauseKind> for Cause {
     fn from(kind: CauseKind) -> Self {
-        Self { kind, ..Self::default() }
+        Self::new(kind)
     }
 }
 

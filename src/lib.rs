@@ -4,20 +4,24 @@
 //! has the pure functions behind it: a request, settings and a [`cluster::Cluster`] go in, an answer comes out. Start
 //! reading at [`policy`].
 //!
+//! Each module uses only modules above its own in this table.
+//!
 //! | module | what it does |
 //! |---|---|
+//! | [`limits`] | all limits, each with its reason |
+//! | `message` | escapes and shortens text in messages |
 //! | [`json`] | reads and changes JSON |
 //! | [`selector`] | label selectors, and the syntax of keys, values and names |
 //! | [`toleration`] | tolerations and taints |
-//! | [`settings`], [`request`], [`resource`] | the input |
-//! | [`review`] | the state of a request while it is decided |
+//! | [`settings`] | the settings, and their mistakes |
+//! | [`resource`], [`object_meta`] | the kinds of objects, and their metadata |
+//! | [`request`] | the request |
+//! | [`decision`] | the answer |
 //! | [`cluster`] | looks up Namespaces, Nodes and RuntimeClasses |
-//! | [`object_meta`] | reads metadata |
+//! | [`review`] | the state of a request while it is decided |
 //! | [`placement`] | decides which nodes the Pods of a namespace may use |
 //! | [`node_metadata`] | copies data of the node to its Pods |
 //! | [`policy`] | the routing table, with a function for each kind of request |
-//! | [`decision`], `message` | the answer, and its words |
-//! | [`limits`] | all limits, each with its reason |
 
 pub mod cluster;
 pub mod decision;
@@ -46,7 +50,7 @@ use settings::Settings;
 pub struct Evaluation {
     /// The answer as Kubewarden's host reads it.
     pub answer: Vec<u8>,
-    /// Why the request is rejected, or would be if the entry was enforced.
+    /// The cause, if the request is rejected, or would be if its entry was enforced.
     pub cause: Option<Cause>,
 }
 

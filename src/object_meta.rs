@@ -8,6 +8,9 @@ use crate::json::{FromObject, Pairs, RawObject, ReadError, Text, Within};
 use crate::message::quote;
 use crate::resource::Resource;
 
+/// The member of a Pod, and of a Pod template, that holds its PodSpec.
+pub const SPEC: &str = "spec";
+
 /// The members of a PodSpec that list the containers of a new Pod.
 pub const CONTAINERS: [&str; 2] = ["containers", "initContainers"];
 

@@ -1,20 +1,18 @@
-//! The routing table: which function decides about which request. What joins placement and node metadata, which do not
-//! know each other, is here, in a function for each kind of request.
+//! The routing table, with a function for each kind of request. Placement and node metadata are independent of each
+//! other, and are joined here.
 
-use crate::cluster::{Lookups, NodeName, no_such_node};
+use crate::cluster::{LazyNode, Lookups, NodeName, no_such_node};
 use crate::decision::{Decision, Rejection};
 use crate::json::Within;
 use crate::message::quote;
 use crate::node_metadata::propagation::Propagations;
 use crate::node_metadata::{self, env};
 use crate::object_meta;
-use crate::placement::bindings::{self, BindingRules};
-use crate::placement::entry::{CandidateEntries, NamespaceEntries};
-use crate::placement::{in_tree, namespaces, nodes, pods, workloads};
+use crate::placement::{bindings, in_tree, namespaces, nodes, pods, workloads};
 use crate::request::Request;
 use crate::resource::Resource;
 use crate::review::Review;
-use crate::settings::{OnBindings, Settings};
+use crate::settings::Settings;
 
 /// Decides about `request`.
 ///
@@ -50,24 +48,24 @@ fn create_pod(review: &mut Review<'_>, settings: &Settings) -> Result<(), Reject
         return run_in_tree_plugin(review, settings);
     }
     review.check_size()?;
-    let node_name = object_meta::node_name(&review.object).within("object")?;
-    let node = NodeName::new(&node_name);
-    if node.is_none() && !node_name.is_empty() {
-        return Err(no_such_node(&format!("{} names node {}", review.name, quote(&node_name))));
+    let name = object_meta::node_name(&review.object).within("object")?;
+    let node_name = NodeName::new(&name);
+    if node_name.is_none() && !name.is_empty() {
+        return Err(no_such_node(&format!("{} names node {}", review.name, quote(&name))));
     }
 
     run_in_tree_plugin(review, settings)?;
     let propagations = Propagations::of(settings)?;
-    let masks = propagations.as_ref().map(Propagations::field_masks).unwrap_or_default();
-    let node = match &settings.placement {
-        Some(placement) => pods::admit_create(review, placement, node.as_ref(), masks)?,
-        None => review.lookups.node(node.as_ref(), &masks),
-    };
+    let mut node = LazyNode::new(review.lookups, node_name.as_ref());
+    node.require(propagations.as_ref().map(Propagations::field_masks).unwrap_or_default());
+    if let Some(placement) = &settings.placement {
+        pods::admit_create(review, placement, &mut node)?;
+    }
     if let Some(propagations) = &propagations {
-        node_metadata::pods::write_to_new(propagations, review, &node)?;
+        node_metadata::pods::write_to_new(propagations, review, node.look_up())?;
         env::add(propagations, review)?;
     }
-    review.audit_node_of_change(&node);
+    review.audit_node_of_change(node.look_up());
     check_size_if_changed(review)
 }
 
@@ -109,27 +107,14 @@ fn bind_pod(review: &mut Review<'_>, settings: &Settings) -> Result<(), Rejectio
         return Err(no_such_node(&format!("{} is bound to node {}", review.name, quote(&target))));
     };
 
-    let verifying = settings.placement.as_ref().filter(|placement| placement.on_bindings == OnBindings::Verify);
-    let candidates = verifying.map(|placement| CandidateEntries::new(placement, &review.request.namespace));
-    let entries = candidates.map(|candidates| candidates.look_up(review.lookups)).transpose()?;
-    let alternatives = entries.map(NamespaceEntries::alternatives).unwrap_or_default();
-    let severity = bindings::severity(&alternatives);
-    let mut rules = None;
-    if let Some(last) = alternatives.last() {
-        let read = BindingRules::new(&alternatives, last, &review.request.user);
-        rules = last.answer(read, severity, &mut review.decision)?;
-    }
     let propagations = Propagations::of(settings)?;
-    let mut masks = propagations.as_ref().map(Propagations::field_masks).unwrap_or_default();
-    if let Some(rules) = &rules {
-        masks.extend(rules.field_masks());
-    }
-    let node = review.lookups.node(Some(&target), &masks);
-    if let (Some(rules), Some(last)) = (&rules, alternatives.last()) {
-        last.answer(rules.validate(&node, &target, &review.name), severity, &mut review.decision)?;
+    let mut node = LazyNode::new(review.lookups, Some(&target));
+    node.require(propagations.as_ref().map(Propagations::field_masks).unwrap_or_default());
+    if let Some(placement) = &settings.placement {
+        bindings::validate(review, placement, &target, &mut node)?;
     }
     match &propagations {
-        Some(propagations) => node_metadata::bindings::write(propagations, review, &node),
+        Some(propagations) => node_metadata::bindings::write(propagations, review, node.look_up()),
         None => Ok(()),
     }
 }
@@ -156,5 +141,5 @@ fn write_workload(review: &mut Review<'_>, settings: &Settings) -> Result<(), Re
 }
 
 fn check_size_if_changed(review: &Review<'_>) -> Result<(), Rejection> {
-    if review.is_changed { review.check_size() } else { Ok(()) }
+    if review.object.is_changed() { review.check_size() } else { Ok(()) }
 }

@@ -63,7 +63,7 @@ pub enum User {
     Named(String),
 }
 
-/// What the host hands to `validate`.
+/// The payload of `validate`.
 #[derive(Deserialize)]
 struct Payload<'a> {
     #[serde(borrow)]

@@ -68,31 +68,13 @@ impl Resource {
         let known = KNOWN.iter().find(|known| known.0 == self);
         known.map(|(_, group, kind, plural)| (*group, *kind, *plural)).unwrap_or_default()
     }
-}
 
-/// The resources, each with its group, its kind, and its name in the plural.
-const KNOWN: [(Resource, &str, &str, &str); 12] = [
-    (Resource::Pod, "", "Pod", "pods"),
-    (Resource::Binding, "", "Binding", "bindings"),
-    (Resource::Namespace, "", "Namespace", "namespaces"),
-    (Resource::Node, "", "Node", "nodes"),
-    (Resource::PodTemplate, "", "PodTemplate", "podtemplates"),
-    (Resource::ReplicationController, "", "ReplicationController", "replicationcontrollers"),
-    (Resource::Deployment, "apps", "Deployment", "deployments"),
-    (Resource::ReplicaSet, "apps", "ReplicaSet", "replicasets"),
-    (Resource::StatefulSet, "apps", "StatefulSet", "statefulsets"),
-    (Resource::DaemonSet, "apps", "DaemonSet", "daemonsets"),
-    (Resource::Job, "batch", "Job", "jobs"),
-    (Resource::CronJob, "batch", "CronJob", "cronjobs"),
-];
-
-impl Resource {
     /// Returns the resource of `group` with this `name`, which is its plural or its kind. Kubewarden's audit scanner
     /// sends the kind in place of the resource.
     pub fn named(group: &str, name: &str) -> Option<Self> {
         let mut known = KNOWN.iter();
         let (resource, ..) =
-            known.find(|(_, own, kind, plural)| *own == group && (*kind == name || *plural == name))?;
+            known.find(|(_, known, kind, plural)| *known == group && (*kind == name || *plural == name))?;
         Some(*resource)
     }
 
@@ -114,3 +96,19 @@ impl Resource {
         }
     }
 }
+
+/// The resources, each with its group, its kind, and its name in the plural.
+const KNOWN: [(Resource, &str, &str, &str); 12] = [
+    (Resource::Pod, "", "Pod", "pods"),
+    (Resource::Binding, "", "Binding", "bindings"),
+    (Resource::Namespace, "", "Namespace", "namespaces"),
+    (Resource::Node, "", "Node", "nodes"),
+    (Resource::PodTemplate, "", "PodTemplate", "podtemplates"),
+    (Resource::ReplicationController, "", "ReplicationController", "replicationcontrollers"),
+    (Resource::Deployment, "apps", "Deployment", "deployments"),
+    (Resource::ReplicaSet, "apps", "ReplicaSet", "replicasets"),
+    (Resource::StatefulSet, "apps", "StatefulSet", "statefulsets"),
+    (Resource::DaemonSet, "apps", "DaemonSet", "daemonsets"),
+    (Resource::Job, "batch", "Job", "jobs"),
+    (Resource::CronJob, "batch", "CronJob", "cronjobs"),
+];

@@ -1,5 +1,7 @@
 //! The state of a request while it is decided: the request, the object with its changes, and the decision so far.
 
+use std::ops::Deref;
+
 use crate::cluster::{Lookups, NodeLookup};
 use crate::decision::{CauseKind, Decision, Rejection};
 use crate::json::{RawObject, ReadError, Within};
@@ -15,15 +17,40 @@ pub struct Review<'a> {
     /// The resource of the object.
     pub resource: Resource,
     /// The object, with the changes so far.
-    pub object: RawObject<'a>,
-    /// Whether the object was changed.
-    pub is_changed: bool,
+    pub object: ReviewedObject<'a>,
     /// The name of the object in messages.
     pub name: ObjectName,
     /// Looks up other objects.
     pub lookups: &'a Lookups<'a>,
     /// The decision so far.
     pub decision: Decision<'a>,
+}
+
+/// The object of a request. It remembers whether it was changed.
+pub struct ReviewedObject<'a> {
+    object: RawObject<'a>,
+    is_changed: bool,
+}
+
+impl<'a> ReviewedObject<'a> {
+    /// Returns the object, to be changed.
+    pub const fn change(&mut self) -> &mut RawObject<'a> {
+        self.is_changed = true;
+        &mut self.object
+    }
+
+    /// Returns whether it was changed.
+    pub const fn is_changed(&self) -> bool {
+        self.is_changed
+    }
+}
+
+impl<'a> Deref for ReviewedObject<'a> {
+    type Target = RawObject<'a>;
+
+    fn deref(&self) -> &RawObject<'a> {
+        &self.object
+    }
 }
 
 impl<'a> Review<'a> {
@@ -36,7 +63,8 @@ impl<'a> Review<'a> {
         // A Binding has the name of its Pod.
         let kind = if resource == Resource::Binding { Resource::Pod } else { resource };
         let name = ObjectName::Object(kind, object_meta::name(&object).within("object")?);
-        Ok(Self { request, resource, object, is_changed: false, name, lookups, decision: Decision::default() })
+        let object = ReviewedObject { object, is_changed: false };
+        Ok(Self { request, resource, object, name, lookups, decision: Decision::default() })
     }
 
     /// Rejects an object that is so large that it could not be changed any more. This is called before the rules run,
@@ -72,14 +100,15 @@ impl<'a> Review<'a> {
 
     /// Returns the decision, with the object if it was changed.
     pub fn into_decision(mut self) -> Decision<'a> {
-        self.decision.mutated = Some(self.object).filter(|_| self.is_changed);
+        let ReviewedObject { object, is_changed } = self.object;
+        self.decision.mutated = Some(object).filter(|_| is_changed);
         self.decision
     }
 
     /// Adds the name of the `node` that was read to the audit annotations, if the object was changed.
     pub fn audit_node_of_change(&mut self, node: &NodeLookup<'_>) {
         if let NodeLookup::Found(node) = node
-            && self.is_changed
+            && self.object.is_changed
         {
             self.decision.audit("node", node.name.as_str());
         }

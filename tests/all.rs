@@ -5,6 +5,7 @@ mod common;
 mod causes;
 mod corpus;
 mod json;
+mod modules;
 mod node_affinity;
 mod selectors;
 mod settings;

@@ -16,6 +16,6 @@ pub use error::{ReadError, Within};
 pub use raw_object::{Raw, RawObject};
 pub use read::Bounded;
 pub(crate) use read::{
-    FromObject, OneOfWords, never_null, null_is_default, object, objects, one_of_words, optional_objects, word,
+    FromObject, OneOfWords, never_null, null_is_default, object, objects, optional_objects, word, words,
 };
 pub use text::{Pairs, Text};

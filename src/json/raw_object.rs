@@ -56,7 +56,7 @@ pub enum Raw<'a> {
 impl<'a> RawObject<'a> {
     /// Returns the member `key`, unless it is absent or null.
     pub fn member(&self, key: &str) -> Option<&Raw<'a>> {
-        let (_, value) = self.members.iter().rev().find(|(own, _)| &**own == key)?;
+        let (_, value) = self.members.iter().rev().find(|(name, _)| &**name == key)?;
         if value.is_null() { None } else { Some(value) }
     }
 
@@ -98,10 +98,10 @@ impl<'a> RawObject<'a> {
 
     /// Removes the member `key` and returns it, unless it is absent or null.
     pub fn take(&mut self, key: &str) -> Option<Raw<'a>> {
-        let position = self.members.iter().rposition(|(own, _)| &**own == key)?;
+        let position = self.members.iter().rposition(|(name, _)| &**name == key)?;
         // The order of the others must stay: if a key is repeated, the last member counts.
         let (_, value) = self.members.remove(position);
-        self.members.retain(|(own, _)| &**own != key);
+        self.members.retain(|(name, _)| &**name != key);
         if value.is_null() { None } else { Some(value) }
     }
 
@@ -335,8 +335,8 @@ impl<'a> Raw<'a> {
 impl PartialEq for Raw<'_> {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
-            (Self::Object(own), Self::Object(others)) => own == others,
-            (Self::List(own), Self::List(others)) => own == others,
+            (Self::Object(one), Self::Object(other)) => one == other,
+            (Self::List(one), Self::List(other)) => one == other,
             _ => self.text().is_some() && self.text() == other.text(),
         }
     }

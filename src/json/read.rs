@@ -166,16 +166,29 @@ pub trait OneOfWords: Copy + Default + 'static {
     const VALUES: &'static [Self];
 }
 
-/// Implements [`OneOfWords`] for enums. The words are the names of the variants.
-macro_rules! one_of_words {
-    ($($name:ident { $($variant:ident),* })*) => {
-        $(impl crate::json::OneOfWords for $name {
-            const WORDS: &'static [&'static str] = &[$(stringify!($variant)),*];
-            const VALUES: &'static [Self] = &[$(Self::$variant),*];
-        })*
-    };
+/// Defines enums for settings that are one of a few words: the names of the variants. `null` counts as absent.
+macro_rules! words {
+    ($($(#[$attribute:meta])* $name:ident { $($(#[$of_word:meta])* $word:ident,)* })*) => { $(
+        $(#[$attribute])*
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        #[cfg_attr(feature = "schema", derive(serde::Serialize, schemars::JsonSchema))]
+        pub enum $name {
+            $($(#[$of_word])* $word,)*
+        }
+
+        impl crate::json::OneOfWords for $name {
+            const WORDS: &'static [&'static str] = &[$(stringify!($word)),*];
+            const VALUES: &'static [Self] = &[$(Self::$word),*];
+        }
+
+        impl<'de> serde::Deserialize<'de> for $name {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                crate::json::word(deserializer)
+            }
+        }
+    )* };
 }
-pub(crate) use one_of_words;
+pub(crate) use words;
 
 /// Reads a setting that is one of a few words. `null` counts as absent.
 ///
@@ -191,7 +204,7 @@ fn position_of_word<'de, D: Deserializer<'de>>(
     words: &'static [&'static str],
 ) -> Result<Option<usize>, D::Error> {
     let Some(word) = Option::<Text<'de>>::deserialize(deserializer)? else { return Ok(None) };
-    match words.iter().position(|own| *own == &*word) {
+    match words.iter().position(|known| *known == &*word) {
         Some(position) => Ok(Some(position)),
         None => Err(D::Error::unknown_variant(&word, words)),
     }

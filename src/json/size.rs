@@ -104,14 +104,14 @@ mod tests {
     #[case::wide_too_long("日", LARGEST_OBJECT / 3, false)]
     #[case::nothing("", 1, true)]
     fn what_fits(#[case] piece: &str, #[case] count: usize, #[case] fits: bool) {
-        assert_eq!(is_let_in(&piece.repeat(count)), fits);
+        assert_eq!(fits_in(&piece.repeat(count)), fits);
     }
 
     #[test]
     fn what_comes_last_counts_too() {
         let specials = (LARGEST_OBJECT - AROUND - 500_000) / 5;
         for (specials, fits) in [(specials, true), (specials + 1, false)] {
-            assert_eq!(is_let_in(&format!("{}{}", "x".repeat(500_000 - specials), "<".repeat(specials))), fits);
+            assert_eq!(fits_in(&format!("{}{}", "x".repeat(500_000 - specials), "<".repeat(specials))), fits);
         }
     }
 
@@ -126,7 +126,7 @@ mod tests {
         assert_eq!(serde_json::to_string(&object).unwrap(), text);
     }
 
-    fn is_let_in(value: &str) -> bool {
+    fn fits_in(value: &str) -> bool {
         let text = format!(r#"{{"a":"{value}"}}"#);
         let object = read::<Raw>(&text).unwrap();
         object.object().unwrap().size_above(LARGEST_OBJECT).is_none()

@@ -38,7 +38,7 @@ impl<'a> Pairs<'a> {
     /// Returns the value of `key`.
     pub fn get(&self, key: &str) -> Option<&str> {
         let chunk = self.chunks.get(self.chunk_of(key))?;
-        let position = chunk.binary_search_by(|(own, _)| (**own).cmp(key)).ok()?;
+        let position = chunk.binary_search_by(|(other, _)| (**other).cmp(key)).ok()?;
         chunk.get(position).map(|(_, value)| &**value)
     }
 
@@ -85,9 +85,9 @@ impl<'a> Pairs<'a> {
         }
         let at = self.chunk_of(&key);
         let Some(chunk) = self.chunks.get_mut(at) else { return };
-        let position = chunk.partition_point(|(own, _)| *own < key);
-        if let Some((own, old)) = chunk.get_mut(position)
-            && *own == key
+        let position = chunk.partition_point(|(other, _)| *other < key);
+        if let Some((other, old)) = chunk.get_mut(position)
+            && *other == key
         {
             *old = value;
         } else if chunk.len() < CHUNK {
@@ -102,7 +102,7 @@ impl<'a> Pairs<'a> {
 
     /// Returns the position of the chunk that `key` belongs to.
     fn chunk_of(&self, key: &str) -> usize {
-        let begins_before = |chunk: &Vec<(Text<'a>, Text<'a>)>| chunk.first().is_some_and(|(own, _)| &**own <= key);
+        let begins_before = |chunk: &Vec<(Text<'a>, Text<'a>)>| chunk.first().is_some_and(|(first, _)| &**first <= key);
         self.chunks.partition_point(begins_before).saturating_sub(1)
     }
 }

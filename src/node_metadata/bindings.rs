@@ -1,6 +1,6 @@
 //! Writes onto Bindings. The API server copies their labels and annotations to the Pod when it sets the node.
 
-use super::changes::Changes;
+use super::changes::{Goal, ManagedKeys};
 use super::propagation::{KINDS, Managed, Propagations};
 use super::values;
 use crate::cluster::NodeLookup;
@@ -18,13 +18,12 @@ use crate::settings::key::TargetKind;
 /// # Errors
 /// The node lacks something required, the node could not be read, or what others wrote is invalid or too large.
 pub fn write(propagations: &Propagations<'_>, review: &mut Review<'_>, node: &NodeLookup<'_>) -> Result<(), Rejection> {
-    let mut changes = Changes::new(&review.object, Managed::default(), propagations)?;
+    let keys = ManagedKeys::new(&review.object, Managed::default(), propagations)?;
     let Some(values) = values::required_of(propagations, node, &mut review.decision)? else { return Ok(()) };
     for kind in KINDS {
         check(kind, propagations, &values, review)?;
     }
-    changes.set(values);
-    changes.apply(review)?;
+    keys.store(&Goal::values(values, false), review)?;
     review.audit_node_of_change(node);
     Ok(())
 }
@@ -46,9 +45,9 @@ fn check(
         }
         size += key.len() + value.len();
         if problem.is_none()
-            && let Err(own) = check_one(kind, &key, &value)
+            && let Err(invalid) = check_one(kind, &key, &value)
         {
-            problem = Some((key.to_string(), own));
+            problem = Some((key.to_string(), invalid));
         }
     };
     if let Some(metadata) = review.object.object("metadata").within("object")? {
@@ -59,8 +58,9 @@ fn check(
             "the Binding of {pod} would make the Pod invalid, so that it could not be changed any more: {problem}; remove \
              it from the Binding"
         );
-        let label = Some(key).filter(|_| kind == TargetKind::Label);
-        return Err(Rejection::forbidden(Cause { kind: CauseKind::Metadata, label, ..Cause::default() }, explanation));
+        let cause = Cause::new(CauseKind::Metadata);
+        let cause = if kind == TargetKind::Label { cause.label(&key) } else { cause };
+        return Err(Rejection::forbidden(cause, explanation));
     }
     if size > MOST_WRITTEN {
         let explanation = format!(

@@ -11,7 +11,7 @@ use crate::message::{joined, quote, shorten};
 use crate::object_meta::ObjectName;
 use crate::review::Review;
 use crate::settings::key::TargetKind;
-use crate::settings::node_metadata::Target;
+use crate::settings::node_metadata_block::Target;
 use crate::settings::{Setting, SettingPath};
 
 /// The largest size of annotations of others that leaves room for what a Binding adds, in bytes.
@@ -36,34 +36,55 @@ pub fn managed<'a>(object: &RawObject<'a>, propagations: &Propagations<'_>) -> R
     Ok(managed)
 }
 
-/// The changes that are to be made to managed labels and annotations.
+/// The managed keys of an object, and their values.
 #[derive(Debug)]
-pub struct Changes<'a, 'p> {
+pub struct ManagedKeys<'a, 'p> {
     propagations: &'p Propagations<'p>,
     /// The keys and values before the request. A new object has none.
     old: Managed<'a>,
     /// The submitted keys and values.
     submitted: Managed<'a>,
-    goal: Goal<'a>,
-    /// Further keys and values, which are added unless the object becomes too large.
-    missing: Managed<'a>,
-    /// The end of the warning about undone changes, if the requester is to be warned.
-    warning: Option<String>,
 }
 
 /// The managed keys and values that are to be stored.
 #[derive(Debug)]
-enum Goal<'a> {
-    /// The submitted ones.
+pub struct Goal<'a> {
+    stored: Stored<'a>,
+    /// Further keys and values, which are added unless the object becomes too large.
+    optional: Managed<'a>,
+    /// The end of the warning about undone changes, if the requester is to be warned.
+    warning: Option<String>,
+}
+
+#[derive(Debug)]
+enum Stored<'a> {
+    /// The submitted keys and values.
     Submitted,
-    /// The ones from before the request.
+    /// The keys and values from before the request.
     Old,
-    /// These.
+    /// These keys and values.
     Values(Managed<'a>),
 }
 
-impl<'a, 'p> Changes<'a, 'p> {
-    /// Starts without changes to `object`. `old` are its managed keys before the request.
+/// The end of the warning about changes of the requester.
+const UNDONE: &str = "your change is undone";
+
+impl<'a> Goal<'a> {
+    /// Undoes the request's changes to managed keys. Those of a new Pod are removed.
+    pub fn old() -> Self {
+        Self { stored: Stored::Old, optional: Managed::default(), warning: Some(UNDONE.to_owned()) }
+    }
+
+    /// Sets the managed keys to `values`, and removes all others. With `warns`, the requester is warned of changes that
+    /// are undone.
+    pub fn values(values: Managed<'a>, warns: bool) -> Self {
+        let warning = warns.then(|| UNDONE.to_owned());
+        Self { stored: Stored::Values(values), optional: Managed::default(), warning }
+    }
+}
+
+impl<'a, 'p> ManagedKeys<'a, 'p> {
+    /// Reads the managed keys of `object`. `old` are those before the request.
     ///
     /// # Errors
     /// The metadata can't be read.
@@ -73,47 +94,38 @@ impl<'a, 'p> Changes<'a, 'p> {
         propagations: &'p Propagations<'p>,
     ) -> Result<Self, ReadError> {
         let submitted = managed(object, propagations).within("object")?;
-        Ok(Self { propagations, old, submitted, goal: Goal::Submitted, missing: Managed::default(), warning: None })
+        Ok(Self { propagations, old, submitted })
     }
 
-    /// Sets the managed keys to `values`, and removes all others.
-    pub fn set(&mut self, values: Managed<'a>) {
-        self.goal = Goal::Values(values);
-    }
-
-    /// Adds those of `values` whose keys were not submitted.
-    pub fn fill_in(&mut self, values: &Managed<'_>) {
+    /// Keeps the submitted keys, and adds those of `values` that are missing.
+    pub fn filled_in(&self, values: &Managed<'_>) -> Goal<'a> {
+        let mut optional = Managed::default();
         for kind in KINDS {
             let submitted = self.submitted.of(kind);
             let missing = values.of(kind).iter().filter(|(key, _)| !submitted.contains_key(key));
-            *self.missing.of_mut(kind) = missing.map(|(key, value)| (key.into(), value.into())).collect();
+            *optional.of_mut(kind) = missing.map(|(key, value)| (key.into(), value.into())).collect();
         }
-    }
-
-    /// Undoes the request's changes to managed keys. Those of a new Pod are removed.
-    pub fn reset_to_old(&mut self) {
-        self.goal = Goal::Old;
-        self.warning = Some("your change is undone".to_owned());
+        Goal { stored: Stored::Submitted, optional, warning: None }
     }
 
     /// Sets all managed keys to the `values` of `node`: others may have forged them while the policy was away. Keys that
     /// were missing before the request are added only if the object has room.
-    pub fn reset_to_node(&mut self, values: &Managed<'_>, node: &str) {
-        let mut goal = Managed::default();
+    pub fn corrected(&self, values: &Managed<'_>, node: &str) -> Goal<'a> {
+        let (mut stored, mut optional) = (Managed::default(), Managed::default());
         for kind in KINDS {
             let (submitted, old) = (self.submitted.of(kind), self.old.of(kind));
             for (key, value) in values.of(kind).iter() {
                 let was_missing = !submitted.contains_key(key) && !old.contains_key(key);
-                let pairs = if was_missing { &mut self.missing } else { &mut goal };
+                let pairs = if was_missing { &mut optional } else { &mut stored };
                 pairs.of_mut(kind).insert(key.into(), value.into());
             }
         }
-        self.goal = Goal::Values(goal);
-        self.warning = Some(format!("they are set to the values of Node {}", quote(node)));
+        let warning = Some(format!("they are set to the values of Node {}", quote(node)));
+        Goal { stored: Stored::Values(stored), optional, warning }
     }
 
     /// Returns whether a managed key of an entry with `default` or `required` is missing.
-    pub fn misses_guaranteed_key(&self) -> bool {
+    pub fn lacks_guaranteed_key(&self) -> bool {
         let is_there = |target: &Target| {
             let mut keys = self.submitted.of(target.kind).keys();
             keys.any(|key| target.key.rest(key).is_some())
@@ -122,7 +134,7 @@ impl<'a, 'p> Changes<'a, 'p> {
     }
 
     /// Returns whether the request changes a managed key.
-    pub fn has_changed_keys(&self) -> bool {
+    pub fn are_changed(&self) -> bool {
         self.submitted != self.old
     }
 
@@ -131,107 +143,103 @@ impl<'a, 'p> Changes<'a, 'p> {
     ///
     /// # Errors
     /// There is such a label, with another value than the policy writes.
-    pub fn reject_label_of_owned(&self, pod: &ObjectName) -> Result<(), Rejection> {
-        let Some((key, _)) = self.overwritten(TargetKind::Label).next() else { return Ok(()) };
+    pub fn reject_label_of_owned(&self, goal: &Goal<'_>, pod: &ObjectName) -> Result<(), Rejection> {
+        let Some((key, _)) = self.overwritten(goal, TargetKind::Label).next() else { return Ok(()) };
         let explanation = format!(
             "{pod} has the label {}, which only the policy may set (nodeMetadata.protect is true), and its controller \
              might select Pods by it; remove the label from the controller's Pod template",
             shorten(key)
         );
-        let cause = Cause {
-            kind: CauseKind::Metadata,
-            setting: Some(SettingPath::NodeMetadata(Setting::Protect)),
-            label: Some(key.to_owned()),
-            ..Cause::default()
-        };
+        let setting = SettingPath::NodeMetadata(Setting::Protect);
+        let cause = Cause::new(CauseKind::Metadata).setting(setting).label(key);
         Err(Rejection::forbidden(cause, explanation))
     }
 
-    /// Makes the changes to the object, and warns the requester of changes that were undone.
+    /// Changes the object so that it has the keys of `goal`, and warns the requester of changes that are undone.
     ///
     /// # Errors
     /// The metadata can't be read.
-    pub fn apply(self, review: &mut Review<'a>) -> Result<(), Rejection> {
-        self.warn(review);
-        let adds_missing = self.has_room_for_missing(review).within("object")?;
+    pub fn store(&self, goal: &Goal<'a>, review: &mut Review<'a>) -> Result<(), Rejection> {
+        self.warn(goal, review);
+        let adds_optional = self.has_room_for_optional(goal, review).within("object")?;
         for kind in KINDS {
-            let kept = |key: &str, value: &str| match self.goal_of(kind).map(|goal| goal.get(key)) {
-                Some(Some(own)) => own == value,
+            let kept = |key: &str, value: &str| match self.stored(goal, kind).map(|stored| stored.get(key)) {
+                Some(Some(stored)) => stored == value,
                 Some(None) => !self.propagations.manages(kind, key),
                 None => true,
             };
-            let mut written: Vec<(&str, &str)> = self.written(kind).collect();
-            written.extend(self.missing.of(kind).iter().filter(|_| adds_missing));
+            let mut written: Vec<(&str, &str)> = self.written(goal, kind).collect();
+            written.extend(goal.optional.of(kind).iter().filter(|_| adds_optional));
             if kind == TargetKind::Annotation && !written.is_empty() {
                 let size_of_kept = size_of(&review.object, &kept).within("object")?;
                 drop_excess_annotations(&mut written, size_of_kept, &mut review.decision);
             }
-            if written.is_empty() && self.overwritten(kind).next().is_none() {
+            if written.is_empty() && self.overwritten(goal, kind).next().is_none() {
                 continue;
             }
-            let metadata = review.object.object_mut("metadata").within("object")?;
+            let metadata = review.object.change().object_mut("metadata").within("object")?;
             metadata.rewrite(kind.member(), &kept, &mut written.into_iter()).within("object.metadata")?;
-            review.is_changed = true;
         }
         Ok(())
     }
 
-    /// Returns whether the object stays small enough with the missing keys, and warns if it does not. What the policy
+    /// Returns whether the object stays small enough with the optional keys, and warns if it does not. What the policy
     /// adds by itself never rejects an update.
-    fn has_room_for_missing(&self, review: &mut Review<'a>) -> Result<bool, ReadError> {
-        let missing: Vec<&str> = KINDS.iter().flat_map(|kind| self.missing.of(*kind).keys()).collect();
-        if missing.is_empty() {
+    fn has_room_for_optional(&self, goal: &Goal<'_>, review: &mut Review<'a>) -> Result<bool, ReadError> {
+        let optional: Vec<&str> = KINDS.iter().flat_map(|kind| goal.optional.of(*kind).keys()).collect();
+        if optional.is_empty() {
             return Ok(true);
         }
         let mut limit = LARGEST_OBJECT;
         for kind in KINDS {
-            let member = review.object.object("metadata")?.is_some_and(|own| own.member(kind.member()).is_some());
-            let added = self.written(kind).chain(self.missing.of(kind).iter());
-            limit += json_size(&mut self.overwritten(kind));
-            let size_of_member = if member { 0 } else { r#""":{},"#.len() + kind.member().len() };
+            let metadata = review.object.object("metadata")?;
+            let has_member = metadata.is_some_and(|metadata| metadata.member(kind.member()).is_some());
+            let added = self.written(goal, kind).chain(goal.optional.of(kind).iter());
+            limit += json_size(&mut self.overwritten(goal, kind));
+            let size_of_member = if has_member { 0 } else { r#""":{},"#.len() + kind.member().len() };
             limit = limit.saturating_sub(json_size(&mut added.into_iter()) + size_of_member);
         }
         let has_room = review.object.size_above(limit).is_none();
         if !has_room {
-            review.decision.warn(&not_written("Pod", LARGEST_OBJECT, &missing));
+            review.decision.warn(&not_written("Pod", LARGEST_OBJECT, &optional));
         }
         Ok(has_room)
     }
 
-    /// Returns the managed labels or annotations to be stored, or `None` if they stay as they were submitted.
-    const fn goal_of(&self, kind: TargetKind) -> Option<&Pairs<'a>> {
-        match &self.goal {
-            Goal::Submitted => None,
-            Goal::Old => Some(self.old.of(kind)),
-            Goal::Values(values) => Some(values.of(kind)),
+    /// Returns the managed labels or annotations to be stored, or `None` for the submitted ones.
+    const fn stored<'g>(&'g self, goal: &'g Goal<'_>, kind: TargetKind) -> Option<&'g Pairs<'g>> {
+        match &goal.stored {
+            Stored::Submitted => None,
+            Stored::Old => Some(self.old.of(kind)),
+            Stored::Values(values) => Some(values.of(kind)),
         }
     }
 
     /// Returns the submitted keys that are removed or get another value, with the submitted values.
-    fn overwritten(&self, kind: TargetKind) -> impl Iterator<Item = (&str, &str)> {
-        let goal = self.goal_of(kind);
+    fn overwritten<'g>(&'g self, goal: &'g Goal<'_>, kind: TargetKind) -> impl Iterator<Item = (&'g str, &'g str)> {
+        let stored = self.stored(goal, kind);
         let submitted = self.submitted.of(kind).iter();
-        submitted.filter(move |(key, value)| goal.is_some_and(|goal| goal.get(key) != Some(value)))
+        submitted.filter(move |(key, value)| stored.is_some_and(|stored| stored.get(key) != Some(value)))
     }
 
     /// Returns the keys that are added or get another value, with their values.
-    fn written(&self, kind: TargetKind) -> impl Iterator<Item = (&str, &str)> {
+    fn written<'g>(&'g self, goal: &'g Goal<'_>, kind: TargetKind) -> impl Iterator<Item = (&'g str, &'g str)> {
         let submitted = self.submitted.of(kind);
-        let goal = self.goal_of(kind).into_iter().flat_map(Pairs::iter);
-        goal.filter(|(key, value)| submitted.get(key) != Some(value))
+        let stored = self.stored(goal, kind).into_iter().flat_map(Pairs::iter);
+        stored.filter(|(key, value)| submitted.get(key) != Some(value))
     }
 
     /// Warns about the keys that the request changed and that are changed again.
-    fn warn(&self, review: &mut Review<'_>) {
-        let Some(warning) = &self.warning else { return };
+    fn warn(&self, goal: &Goal<'_>, review: &mut Review<'_>) {
+        let Some(warning) = &goal.warning else { return };
         let mut keys: Vec<&str> = Vec::new();
         for kind in KINDS {
             let (submitted, old) = (self.submitted.of(kind), self.old.of(kind));
             let changed = |(key, _): &(&str, &str)| submitted.get(key) != old.get(key);
-            let mut own = BTreeSet::new();
-            own.extend(self.overwritten(kind).filter(changed).map(|(key, _)| key).take(MOST_NAMED));
-            own.extend(self.written(kind).filter(changed).map(|(key, _)| key).take(MOST_NAMED));
-            keys.extend(own);
+            let mut undone = BTreeSet::new();
+            undone.extend(self.overwritten(goal, kind).filter(changed).map(|(key, _)| key).take(MOST_NAMED));
+            undone.extend(self.written(goal, kind).filter(changed).map(|(key, _)| key).take(MOST_NAMED));
+            keys.extend(undone);
         }
         if !keys.is_empty() {
             review.decision.warn(&format!("only the policy may set these keys, {warning}: {}", listed(&keys)));

@@ -8,13 +8,13 @@ use crate::decision::Rejection;
 use crate::json::read::read;
 use crate::json::{Bounded, FromObject, Raw, RawObject, ReadError, Text, Within};
 use crate::limits::{LARGEST_OBJECT, MOST_CONTAINERS, MOST_VARIABLES};
-use crate::object_meta::CONTAINERS;
+use crate::object_meta::{CONTAINERS, ObjectName, SPEC};
 use crate::review::Review;
 use crate::settings::key::{KeyPattern, TargetKind};
 
 /// The name of a variable that a container defines itself.
 #[derive(Deserialize)]
-struct OwnVariable<'a> {
+struct DefinedVariable<'a> {
     #[serde(borrow)]
     name: Option<Text<'a>>,
 }
@@ -32,61 +32,82 @@ pub fn add(propagations: &Propagations<'_>, review: &mut Review<'_>) -> Result<(
     for propagation in &propagations.entries {
         variables.extend(variable(propagation)?);
     }
-    let Review { object, is_changed, name, .. } = review;
-    if variables.is_empty() || object.member("spec").is_none() {
+    if variables.is_empty() {
         return Ok(());
     }
-    let spec = object.object_mut("spec").within("object")?;
-    let (mut count, mut size, mut left_out) = (0, 0, 0);
+    let Review { object, name, .. } = &*review;
+    let spec = object.object(SPEC).within("object")?.unwrap_or_default();
+    let (mut count, mut size, mut changed) = (0, 0, Vec::new());
     for list in CONTAINERS {
-        if spec.member(list).is_none() {
-            continue;
-        }
-        let path = format!("object.spec.{list}");
-        let mut containers = spec.first::<Raw<'_>>(list, MOST_CONTAINERS).within("object.spec")?;
+        let path = format!("{SPEC}.{list}");
+        let mut containers = spec.first::<Raw<'_>>(list, MOST_CONTAINERS).within(SPEC).within("object")?;
         count += containers.count();
         if count > MOST_CONTAINERS {
             return Err(Rejection::too_many(name, MOST_CONTAINERS, "containers", &path));
         }
+        let size_before = size;
         for (position, container) in containers.elements.iter_mut().enumerate() {
-            let container = container.object_mut().at(position).within(&path)?;
-            let (missing, own) = lacking_variables(container, &variables).at(position).within(&path)?;
-            if own.has_more || !missing.is_empty() && missing.len() + own.elements.len() > MOST_VARIABLES {
-                return Err(Rejection::too_many(name, MOST_VARIABLES, "variables", &format!("{path}[{position}].env")));
-            }
-            if missing.is_empty() {
-                continue;
-            }
-            // Counts the commas too. Once the Pod is too large, only adds up the size, for the message.
-            let brackets = if container.member("env").is_none() { r#""env":[]"#.len() } else { 0 };
-            let added = brackets + missing.iter().map(|variable| variable.get().len() + 1).sum::<usize>();
-            if size + added > LARGEST_OBJECT {
-                left_out += added;
-                continue;
-            }
-            size += added;
-            let all: Vec<&RawValue> = missing.into_iter().chain(own.elements).collect();
-            container.set("env", &all).at(position).within(&path)?;
-            *is_changed = true;
+            let path = format!("{path}[{position}]");
+            let container = container.object_mut().within(&path).within("object")?;
+            size += add_to(container, &variables, LARGEST_OBJECT.saturating_sub(size), name, &path)?;
         }
-        spec.put(list, Raw::List(containers.elements));
+        if size > size_before {
+            changed.push((list, containers.elements));
+        }
     }
-    if left_out > 0 { Err(review.too_large(left_out)) } else { Ok(()) }
+    if size > LARGEST_OBJECT {
+        return Err(review.too_large(size));
+    }
+    if changed.is_empty() {
+        return Ok(());
+    }
+    let spec = review.object.change().object_mut(SPEC).within("object")?;
+    changed.into_iter().for_each(|(list, containers)| spec.put(list, Raw::List(containers)));
+    Ok(())
 }
 
-/// Returns those of `variables` that `container` does not define, and the container's own.
+/// Adds those of `variables` to a container that it does not define. Returns their size. Does not add them if that is
+/// more than `room`.
+///
+/// # Errors
+/// Its variables can't be read, or there are too many.
+fn add_to(
+    container: &mut RawObject<'_>,
+    variables: &[Variable<'_>],
+    room: usize,
+    pod: &ObjectName,
+    path: &str,
+) -> Result<usize, Rejection> {
+    let (missing, defined) = lacking_variables(container, variables).within(path).within("object")?;
+    if defined.has_more || !missing.is_empty() && missing.len() + defined.elements.len() > MOST_VARIABLES {
+        return Err(Rejection::too_many(pod, MOST_VARIABLES, "variables", &format!("{path}.env")));
+    }
+    if missing.is_empty() {
+        return Ok(0);
+    }
+    // Counts the commas too.
+    let brackets = if container.member("env").is_none() { r#""env":[]"#.len() } else { 0 };
+    let added = brackets + missing.iter().map(|variable| variable.get().len() + 1).sum::<usize>();
+    if added <= room {
+        let all: Vec<&RawValue> = missing.into_iter().chain(defined.elements).collect();
+        container.set("env", &all).within(path).within("object")?;
+    }
+    Ok(added)
+}
+
+/// Returns those of `variables` that `container` does not define, and those that it defines.
 fn lacking_variables<'v, 'a>(
     container: &RawObject<'a>,
     variables: &'v [Variable<'_>],
 ) -> Result<(Vec<&'v RawValue>, Bounded<&'a RawValue>), ReadError> {
-    let own: Bounded<&RawValue> = container.first("env", MOST_VARIABLES)?;
+    let defined: Bounded<&RawValue> = container.first("env", MOST_VARIABLES)?;
     let mut missing: Vec<&Variable<'_>> = variables.iter().collect();
-    for (position, element) in own.elements.iter().enumerate() {
-        let variable: Option<FromObject<OwnVariable<'_>>> = read(element.get()).at(position).within("env")?;
+    for (position, element) in defined.elements.iter().enumerate() {
+        let variable: Option<FromObject<DefinedVariable<'_>>> = read(element.get()).at(position).within("env")?;
         let name = variable.and_then(|variable| variable.0.name).unwrap_or_default();
         missing.retain(|(other, _)| **other != *name);
     }
-    Ok((missing.into_iter().map(|(_, variable)| &**variable).collect(), own))
+    Ok((missing.into_iter().map(|(_, variable)| &**variable).collect(), defined))
 }
 
 /// Returns the environment variable of an entry: its name, and an `EnvVar` that refers to the target, preferably the

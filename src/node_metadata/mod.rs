@@ -2,8 +2,8 @@
 //!
 //! - [`propagation`]: reads from the settings what is copied. The keys that are written are called *managed*.
 //! - [`values`]: collects the values that are written, within limits, also if the Node can't be read.
-//! - [`changes`]: changes the managed labels and annotations of an object, warns the requester, and checks the size of
-//!   annotations.
+//! - [`changes`]: changes the managed labels and annotations of an object to a goal, warns the requester, and checks the
+//!   size of annotations.
 //! - [`env`]: adds environment variables that refer to the values.
 //!
 //! There is one file for each kind of request: [`pods`], [`bindings`], [`workloads`].

@@ -1,7 +1,7 @@
 //! Pods that are created or updated: writes their managed keys, undoes changes by others, and adds missing keys to bound
 //! Pods.
 
-use super::changes::{Changes, check_annotations, managed};
+use super::changes::{Goal, ManagedKeys, check_annotations, managed};
 use super::propagation::{Managed, Propagations};
 use super::values;
 use crate::cluster::{NodeLookup, NodeName};
@@ -22,18 +22,18 @@ pub fn write_to_new(
     review: &mut Review<'_>,
     node: &NodeLookup<'_>,
 ) -> Result<(), Rejection> {
-    let mut changes = Changes::new(&review.object, Managed::default(), propagations)?;
+    let keys = ManagedKeys::new(&review.object, Managed::default(), propagations)?;
     check_annotations(propagations, &review.object, None, &review.name)?;
-    if propagations.settings.protect {
-        changes.reset_to_old();
+    let protects = propagations.settings.protect;
+    let goal = match values::required_of(propagations, node, &mut review.decision)? {
+        Some(values) => Goal::values(values, protects),
+        None if protects => Goal::old(),
+        None => return Ok(()),
+    };
+    if protects && object_meta::kind_of_controller(&review.object).within("object")?.is_some() {
+        keys.reject_label_of_owned(&goal, &review.name)?;
     }
-    if let Some(values) = values::required_of(propagations, node, &mut review.decision)? {
-        changes.set(values);
-    }
-    if propagations.settings.protect && object_meta::kind_of_controller(&review.object).within("object")?.is_some() {
-        changes.reject_label_of_owned(&review.name)?;
-    }
-    changes.apply(review)
+    keys.store(&goal, review)
 }
 
 /// Undoes changes to managed keys of the Pod, if they are protected, and adds missing keys to a bound Pod.
@@ -47,17 +47,14 @@ pub fn write_to_updated(propagations: &Propagations<'_>, review: &mut Review<'_>
     let old = managed(old_object, propagations).within("oldObject")?;
     let node_name = object_meta::node_name(old_object).within("oldObject")?;
     let protects = propagations.settings.protect;
-    let mut changes = Changes::new(&review.object, old, propagations)?;
+    let keys = ManagedKeys::new(&review.object, old, propagations)?;
     if node_name.is_empty() {
         check_annotations(propagations, &review.object, Some(old_object), &review.name)?;
-        if protects {
-            changes.reset_to_old();
-        }
-        return changes.apply(review);
+        return if protects { keys.store(&Goal::old(), review) } else { Ok(()) };
     }
 
-    let must_reset = protects && changes.has_changed_keys();
-    if !(must_reset || changes.misses_guaranteed_key() && runs_or_will(&review.object)?) {
+    let must_reset = protects && keys.are_changed();
+    if !(must_reset || keys.lacks_guaranteed_key() && runs_or_will(&review.object)?) {
         return Ok(());
     }
     // Skips the look-up for kubelets, and for Pods that are being deleted.
@@ -68,15 +65,15 @@ pub fn write_to_updated(propagations: &Propagations<'_>, review: &mut Review<'_>
         review.decision.audit("node", node.name.as_str());
     }
     let values = values::available_of(propagations, &node, &mut review.decision);
-    match (values, &node) {
+    let goal = match (values, &node) {
         // Corrects forged keys, whoever forged them and when.
-        (Some(values), NodeLookup::Found(found)) if protects => changes.reset_to_node(&values, found.name.as_str()),
+        (Some(values), NodeLookup::Found(node)) if protects => keys.corrected(&values, node.name.as_str()),
         // The Node was not looked up, or can't be read.
-        _ if must_reset => changes.reset_to_old(),
-        (Some(values), _) => changes.fill_in(&values),
-        (None, _) => {}
-    }
-    changes.apply(review)
+        _ if must_reset => Goal::old(),
+        (Some(values), _) => keys.filled_in(&values),
+        (None, _) => return Ok(()),
+    };
+    keys.store(&goal, review)
 }
 
 /// Undoes changes to managed keys in an update of the status. Never adds missing keys: a kubelet's update of the status
@@ -86,9 +83,7 @@ pub fn write_to_updated(propagations: &Propagations<'_>, review: &mut Review<'_>
 /// The request can't be read.
 pub fn write_status(propagations: &Propagations<'_>, review: &mut Review<'_>) -> Result<(), Rejection> {
     let old = managed(review.request.old_object()?, propagations).within("oldObject")?;
-    let mut changes = Changes::new(&review.object, old, propagations)?;
-    changes.reset_to_old();
-    changes.apply(review)
+    ManagedKeys::new(&review.object, old, propagations)?.store(&Goal::old(), review)
 }
 
 /// Returns whether a bound Pod runs or will run, so that its metadata is of use.

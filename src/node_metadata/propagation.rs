@@ -6,7 +6,7 @@ use crate::cluster::{ANNOTATIONS, FieldMasks, LABELS};
 use crate::json::Pairs;
 use crate::settings::field_path::FieldPath;
 use crate::settings::key::{KeyPattern, TargetKind, prefix_of};
-use crate::settings::node_metadata::{NodeSource, Target};
+use crate::settings::node_metadata_block::{NodeSource, Target};
 use crate::settings::{NodeMetadata, Propagate, Settings, SettingsError};
 
 /// The entries of `propagate`, ready to be used.
@@ -56,9 +56,9 @@ impl<T> ByKind<T> {
 pub struct Propagation<'s> {
     /// The entry of the settings.
     pub entry: &'s Propagate,
-    /// Where the value is on the Node.
+    /// The place of the value on the Node.
     pub source: NodeSource,
-    /// Where the value goes on the Pod. There is at least one target. If the source is a prefix, all targets are.
+    /// The places on the Pod that the value is written to, at least one. If the source is a prefix, all of them are.
     pub targets: Vec<Target>,
 }
 
@@ -97,7 +97,7 @@ impl<'s> Propagations<'s> {
 
     /// Returns the field of the Node for each entry, or `None` for labels and annotations.
     pub fn fields(&self) -> Vec<Option<&FieldPath>> {
-        let fields = self.entries.iter().map(|own| match &own.source {
+        let fields = self.entries.iter().map(|propagation| match &propagation.source {
             NodeSource::Field(path) => Some(path),
             NodeSource::Label(_) | NodeSource::Annotation(_) => None,
         });
@@ -124,18 +124,22 @@ impl<'s> Propagations<'s> {
             return false;
         }
         let mut guaranteed = self.guaranteed().filter(|target| target.kind == TargetKind::Annotation);
-        guaranteed.any(|target| matches!(&target.key, KeyPattern::Key(own) if own == key))
+        guaranteed.any(|target| matches!(&target.key, KeyPattern::Key(target) if target == key))
     }
 
     /// Returns the targets that are always written, or the request is rejected.
     pub fn guaranteed(&self) -> impl Iterator<Item = &Target> {
-        let guaranteed = self.entries.iter().filter(|own| own.entry.required || own.entry.default.is_some());
-        guaranteed.flat_map(|own| &own.targets)
+        let guaranteed =
+            self.entries.iter().filter(|Propagation { entry, .. }| entry.required || entry.default.is_some());
+        guaranteed.flat_map(|propagation| &propagation.targets)
     }
 
     /// Returns the size of all defaults, in bytes of keys and values.
     pub fn size_of_defaults(&self) -> usize {
-        self.entries.iter().flat_map(|own| own.targets.iter().map(|target| own.size_of_default(target))).sum()
+        self.entries
+            .iter()
+            .map(|entry| entry.targets.iter().map(|target| entry.size_of_default(target)).sum::<usize>())
+            .sum()
     }
 }
 

@@ -2,13 +2,13 @@
 
 use super::propagation::{Managed, Propagation, Propagations};
 use crate::cluster::{Node, NodeLookup};
-use crate::decision::{Cause, CauseKind, Decision, Rejection};
+use crate::decision::{Cause, CauseKind, Decision, Rejection, Status};
 use crate::limits::{MOST_NODE_KEYS, MOST_WRITTEN};
 use crate::message::{quote, shorten};
 use crate::selector::syntax;
 use crate::settings::field_path;
 use crate::settings::key::TargetKind;
-use crate::settings::node_metadata::{NodeSource, Target};
+use crate::settings::node_metadata_block::{NodeSource, Target};
 use crate::settings::{OnLookupFailure, SettingPath};
 
 /// The values that are written.
@@ -44,7 +44,7 @@ pub fn available_of(
     decision: &mut Decision<'_>,
 ) -> Option<Managed<'static>> {
     let (values, problem) = collect(propagations, node, decision);
-    if let Some(unreadable) = problem.filter(|problem| !problem.is_forbidden()) {
+    if let Some(unreadable) = problem.filter(|problem| problem.status() != Status::Forbidden) {
         decision.warn_instead(&unreadable);
     }
     values
@@ -218,12 +218,11 @@ fn lacks(source: &NodeSource, position: usize, target: &Target, node: &Node<'_>)
         target.kind.name(),
         target.key.with_rest("*"),
     );
-    let label = match source {
-        NodeSource::Label(key) => Some(key.with_rest("*")),
-        NodeSource::Annotation(_) | NodeSource::Field(_) => None,
-    };
-    let setting = Some(SettingPath::Propagation(position));
-    Rejection::forbidden(Cause { kind: CauseKind::Metadata, setting, label, ..Cause::default() }, explanation)
+    let mut cause = Cause::new(CauseKind::Metadata).setting(SettingPath::Propagation(position));
+    if let NodeSource::Label(key) = source {
+        cause = cause.label(&key.with_rest("*"));
+    }
+    Rejection::forbidden(cause, explanation)
 }
 
 /// Names `source` in messages: `label topology.kubernetes.io/zone`.

@@ -27,12 +27,8 @@ pub fn reject_managed(propagations: &Propagations<'_>, review: &Review<'_>) -> R
         review.name,
         shorten(&key)
     );
-    let cause = Cause {
-        kind: CauseKind::Metadata,
-        setting: Some(SettingPath::NodeMetadata(Setting::Propagate)),
-        label: Some(key),
-        ..Cause::default()
-    };
+    let setting = SettingPath::NodeMetadata(Setting::Propagate);
+    let cause = Cause::new(CauseKind::Metadata).setting(setting).label(&key);
     Err(Rejection::forbidden(cause, explanation))
 }
 

@@ -1,15 +1,21 @@
 //! Checks Bindings against the node selector of the namespace, and those of users against the node's taints too.
 
-use super::entry::MatchedEntry;
-use super::rules::{Mode, Rules, Severity};
+use std::fmt::Display;
+
+use super::entry::{CandidateEntries, NamespaceEntries};
+use super::mode::Mode;
+use super::rules::Rules;
+use super::severity::Severity;
 use super::toleration_rules::{Objection, TolerationRules};
-use crate::cluster::{ALLOCATABLE, FieldMasks, LABELS, Node, NodeLookup, NodeName, TAINTS};
-use crate::decision::{Cause, CauseKind, Rejection};
+use crate::cluster::{ALLOCATABLE, FieldMasks, LABELS, LazyNode, Node, NodeLookup, NodeName, TAINTS, TooManyTaints};
+use crate::decision::{Cause, CauseKind, Rejection, Status};
 use crate::json::{RawObject, ReadError, Within};
 use crate::limits::MOST_COMPARISONS;
 use crate::message::quote;
 use crate::object_meta::ObjectName;
 use crate::request::User;
+use crate::review::Review;
+use crate::settings::{OnBindings, Placement};
 use crate::toleration::{EQUAL, NO_EXECUTE, NO_SCHEDULE, Taint, Toleration, is_extended};
 
 /// The rules for a Binding. It does not show the labels of its Pod, so there are the rules of each entry that may apply.
@@ -17,7 +23,7 @@ use crate::toleration::{EQUAL, NO_EXECUTE, NO_SCHEDULE, Taint, Toleration, is_ex
 pub struct BindingRules<'s> {
     /// The rules of each entry. The last is the one for all Pods. An `Err` accepts no node.
     alternatives: Vec<Result<Rules<'s>, Rejection>>,
-    /// What annotations say, whichever entry applies.
+    /// The rules of annotations, which apply with each entry.
     annotated: Rules<'s>,
 }
 
@@ -25,7 +31,7 @@ pub struct BindingRules<'s> {
 struct Target<'n> {
     node: &'n Node<'n>,
     /// The lasting taints of the node, each with the narrowest toleration of it; or that there are too many.
-    taints: Result<Vec<(&'n Taint, Toleration)>, String>,
+    taints: Result<Vec<(&'n Taint, Toleration)>, TooManyTaints>,
     /// Whether the node meets what annotations require.
     annotated: Result<(), Rejection>,
     /// The beginning of messages.
@@ -34,29 +40,51 @@ struct Target<'n> {
     comparisons: usize,
 }
 
+/// Rejects the Binding of a Pod to the node `target` that its namespace must not use.
+///
+/// # Errors
+/// No entry that may apply accepts the node, or something could not be read.
+pub fn validate(
+    review: &mut Review<'_>,
+    settings: &Placement,
+    target: &NodeName,
+    node: &mut LazyNode<'_>,
+) -> Result<(), Rejection> {
+    if settings.on_bindings == OnBindings::Ignore {
+        return Ok(());
+    }
+    let Review { request, lookups, decision, name, .. } = review;
+    let entries = CandidateEntries::new(settings, &request.namespace).look_up(lookups)?;
+    let (severity, namespace) = (severity(&entries), &entries.for_others);
+    let rules = BindingRules::new(&entries, &request.user);
+    let Some(rules) = namespace.answer(rules, severity, decision)? else { return Ok(()) };
+    node.require(rules.field_masks());
+    let verdict = rules.validate(node.look_up(), target, name);
+    namespace.answer(verdict, severity, decision).map(drop)
+}
+
 impl<'s> BindingRules<'s> {
-    /// Returns the rules for the Binding of a Pod by `user`, to which one of `alternatives` applies.
+    /// Returns the rules for the Binding of a Pod by `user`, to which one of `entries` applies.
     ///
     /// # Errors
     /// The rejection of the last entry, if the rules of no entry can be read; or an annotation is malformed, or the
     /// settings have a mistake.
-    pub fn new(alternatives: &[MatchedEntry<'s>], last: &MatchedEntry<'s>, user: &User) -> Result<Self, Rejection> {
-        let (mut all, mut is_any_read) = (Vec::new(), false);
-        for matched in alternatives {
-            let rules = Rules::for_request(matched, Some(user), Mode::Binding);
+    pub fn new(entries: &NamespaceEntries<'s>, user: &User) -> Result<Self, Rejection> {
+        let user = Some(user);
+        let mut alternatives = Vec::new();
+        for matched in entries.all() {
+            let rules = Rules::for_request(matched, user, Mode::Binding);
             match rules {
-                Err(rejection) if !rejection.is_forbidden() => return Err(rejection),
-                rules => {
-                    is_any_read |= rules.is_ok();
-                    all.push(rules);
-                }
+                Err(rejection) if rejection.status() != Status::Forbidden => return Err(rejection),
+                rules => alternatives.push(rules),
             }
         }
-        match all.pop() {
-            Some(Err(rejection)) if !is_any_read => return Err(rejection),
-            last => all.extend(last),
+        if !alternatives.iter().any(Result::is_ok)
+            && let Some(Err(rejection)) = alternatives.pop()
+        {
+            return Err(rejection);
         }
-        Ok(Self { alternatives: all, annotated: Rules::for_request(last, Some(user), Mode::BindingByAnnotations)? })
+        Ok(Self { alternatives, annotated: Rules::for_request(&entries.for_others, user, Mode::BindingByAnnotations)? })
     }
 
     /// Returns the fields of the node that are needed. There are none if some entry accepts every node.
@@ -110,17 +138,18 @@ impl<'s> BindingRules<'s> {
         rules.nodes.required.validate_node(node, cannot, REMEDY)?;
         annotated.clone()?;
         let lists = [&rules.tolerations, &self.annotated.tolerations];
-        if !lists.iter().any(|own| own.validates_anything()) {
+        if !lists.iter().any(|rules| rules.validates_anything()) {
             return Ok(());
         }
-        let limit = |problem: &str| {
+        let limit = |problem: &dyn Display| {
             let explanation = format!("{cannot} it {problem}; remove some, or bind it to another node");
             Rejection::forbidden(CauseKind::Limit, explanation)
         };
         let taints = taints.as_ref().map_err(|problem| limit(problem))?;
-        *comparisons += taints.len() * lists.iter().map(|own| own.comparisons()).sum::<usize>();
+        *comparisons += taints.len() * lists.iter().map(|rules| rules.comparisons()).sum::<usize>();
         if *comparisons > MOST_COMPARISONS {
-            return Err(limit(&format!("has so many taints that more than {MOST_COMPARISONS} comparisons are needed")));
+            let problem = format!("has so many taints that more than {MOST_COMPARISONS} comparisons are needed");
+            return Err(limit(&problem));
         }
         for (taint, narrowest) in taints {
             if rules.tolerations.defaults_of_settings.tolerates(taint)
@@ -128,7 +157,7 @@ impl<'s> BindingRules<'s> {
             {
                 continue;
             }
-            if let Some(objection) = lists.iter().find_map(|own| own.objection_to(narrowest)) {
+            if let Some(objection) = lists.iter().find_map(|rules| rules.objection_to(narrowest)) {
                 return Err(untolerable(taint, objection, cannot, rules.nodes.required.namespace)?);
             }
         }
@@ -136,14 +165,14 @@ impl<'s> BindingRules<'s> {
     }
 }
 
-/// What to do about a node that lacks a label.
+/// The remedy for a node that lacks a label.
 const REMEDY: &str = "recreate the Pod if the setting is newer than the Pod";
 
 /// Returns how the rejection of a Binding is answered: it is only reported if one of the entries that may apply is not
 /// enforced.
-pub fn severity(alternatives: &[MatchedEntry<'_>]) -> Severity {
-    let is_reported = alternatives.iter().any(|matched| matched.severity() == Severity::WouldBe);
-    if is_reported { Severity::WouldBe } else { Severity::Reject }
+pub fn severity(entries: &NamespaceEntries<'_>) -> Severity {
+    let is_reported = entries.all().any(|matched| matched.severity() == Severity::Report);
+    if is_reported { Severity::Report } else { Severity::Reject }
 }
 
 fn field_masks(rules: &Rules<'_>) -> FieldMasks {
@@ -175,11 +204,7 @@ fn untolerable(
          node",
         quote(namespace)
     );
-    let cause = Cause {
-        taint: Some(taint.to_string()),
-        detail: Some(Node::taint_as_text(taint)),
-        ..Cause::at(CauseKind::NodeName, source)
-    };
+    let cause = Cause::new(CauseKind::NodeName).at(source).taint(taint).detail(Node::taint_as_text(taint));
     Ok(Rejection::forbidden(cause, explanation))
 }
 

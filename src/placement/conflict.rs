@@ -3,7 +3,7 @@
 use super::node_affinity::{NodeSelection, REQUIRED_AFFINITY, Term, labels_of};
 use super::node_rules::{RequiredNodes, SourcedRequirement};
 use super::subject::PodSubject;
-use crate::decision::{Cause, CauseKind, Rejection};
+use crate::decision::{CauseKind, Rejection};
 use crate::json::Pairs;
 use crate::limits::MOST_COMPARISONS;
 use crate::message::{quote, quote_pair, shorten};
@@ -40,17 +40,18 @@ pub fn validate(
 
 fn pair_rejection(
     (key, value): (&str, &str),
-    SourcedRequirement { requirement, source }: &SourcedRequirement<'_>,
+    sourced: &SourcedRequirement<'_>,
     subject: &PodSubject<'_, '_>,
 ) -> Rejection {
+    let SourcedRequirement { requirement, source } = sourced;
     let (name, class) = (subject.name, quote(&subject.runtime_class.name));
     let is_of_class = subject.runtime_class.is_known_to_add(key, value);
     let problem =
         format!("requests {}, but {source} requires {}", quote_pair(key, value), shorten(&requirement.to_string()));
-    let explanation = if is_of_class && subject.is_template() {
+    let explanation = if is_of_class && subject.is_template {
         // The template does not have the pair itself.
         format!("RuntimeClass {class} of {name} {problem}; choose another RuntimeClass")
-    } else if subject.runtime_class.name.is_empty() || subject.is_template() {
+    } else if subject.runtime_class.name.is_empty() || subject.is_template {
         let remedy = match requirement.only_value() {
             Some(value) => format!("set it to {}", quote(value)),
             None => "choose a value that is accepted".to_owned(),
@@ -63,12 +64,8 @@ fn pair_rejection(
              nodeSelector"
         )
     };
-    let cause = Cause {
-        label: Some(key.to_owned()),
-        required: Some(requirement.to_string()),
-        requested: Some(format!("{key}={value}")),
-        ..Cause::at(if is_of_class { CauseKind::RuntimeClass } else { CauseKind::Requests }, *source)
-    };
+    let kind = if is_of_class { CauseKind::RuntimeClass } else { CauseKind::Requests };
+    let cause = sourced.cause(kind).requested(&format_args!("{key}={value}"));
     Rejection::with_sentence(SELECTOR_CONFLICT, cause, explanation)
 }
 
@@ -87,16 +84,15 @@ fn validate_terms(
         if comparisons > MOST_COMPARISONS {
             return Err(subject.too_much_to_compare(&REQUIRED_AFFINITY.join(".")));
         }
-        let Some(asked) = term.selector() else { continue };
-        let asked = labels_of(&asked, node_selector);
-        if asked.iter().any(|label| label.values.is_empty()) {
+        let Some(selected) = term.selector() else { continue };
+        let selected = labels_of(&selected, node_selector);
+        if selected.iter().any(|label| label.values.is_empty()) {
             continue;
         }
-        let mut lost = asked.iter().filter(|label| {
+        let mut lost = selected.iter().filter(|label| {
             let position = fence.binary_search_by(|fenced| fenced.key.cmp(label.key)).ok();
-            position
-                .and_then(|at| fence.get(at))
-                .is_some_and(|fenced| !label.values.overlaps(&fenced.values, &mut comparisons))
+            let fenced = position.and_then(|position| fence.get(position));
+            fenced.is_some_and(|fenced| !label.values.overlaps(&fenced.values, &mut comparisons))
         });
         match lost.next() {
             None => return Ok(()),
@@ -105,22 +101,14 @@ fn validate_terms(
         }
     }
     let Some(lost) = first_lost else { return Ok(()) };
-    let (key, asked) = (lost.first().map(Requirement::key).unwrap_or_default(), text(&lost));
+    let (key, requested) = (lost.first().map(Requirement::key).unwrap_or_default(), text(&lost));
     let explanation = format!(
         "the node affinity of {} requests {}, but {}, and no node can have both; change or remove that expression",
         subject.name,
-        quote(&asked),
-        required.words_on(key)
+        quote(&requested),
+        required.describe(key)
     );
-    let sourced = required.requirements.iter().find(|own| own.requirement.key() == key);
-    let cause = Cause {
-        kind: CauseKind::Requests,
-        setting: sourced.and_then(|own| own.source.setting()),
-        annotation: sourced.and_then(|own| own.source.annotation()),
-        label: Some(key.to_owned()),
-        required: sourced.map(|own| own.requirement.to_string()),
-        requested: Some(asked),
-        ..Cause::default()
-    };
+    let Some(first) = required.on(key).into_iter().next() else { return Ok(()) };
+    let cause = first.cause(CauseKind::Requests).requested(&requested);
     Err(Rejection::with_sentence(SELECTOR_CONFLICT, cause, explanation))
 }

@@ -1,15 +1,15 @@
 //! The in-tree admission plugin `PodNodeSelector`, for its own configuration: its parser, its sentences, its order.
 
 use super::conflict::SELECTOR_CONFLICT;
-use super::entry::read_annotation;
 use super::node_affinity::NODE_SELECTOR;
 use super::requests::NOT_ALLOWED;
-use super::subject::SPEC;
+use super::resolve::read_annotation;
 use crate::decision::{Cause, CauseKind, Rejection};
 use crate::json::{Pairs, Within};
+use crate::object_meta::SPEC;
 use crate::review::Review;
 use crate::selector::{Selector, Whitelist, parse_pairs, read_pairs};
-use crate::settings::placement::{CLUSTER_DEFAULT_NODE_SELECTOR, IN_TREE_ANNOTATION};
+use crate::settings::placement_block::{CLUSTER_DEFAULT_NODE_SELECTOR, IN_TREE_ANNOTATION};
 use crate::settings::{PodNodeSelectorPluginConfig, SettingsError, Source};
 
 /// Returns the text of the selector that is added to Pods of `namespace`: its annotation, or the default of the
@@ -64,18 +64,18 @@ pub fn admit(
     let namespace = &*review.request.namespace;
     let (source, text) = required(config, namespace, annotations);
     let required = parse(source, text, read_pairs)?;
-    let own: Option<Pairs<'_>> = review.object.get_at(&["spec", NODE_SELECTOR]).within("object")?;
-    let own = own.unwrap_or_default();
+    let selected: Option<Pairs<'_>> = review.object.get_at(&["spec", NODE_SELECTOR]).within("object")?;
+    let selected = selected.unwrap_or_default();
     for (key, value) in &required {
-        if let Some(found) = own.get(key).filter(|found| found != value) {
+        if let Some(other) = selected.get(key).filter(|other| other != value) {
             let required = format!("{key}={value}");
-            return Err(rejection(SELECTOR_CONFLICT, source, namespace, (key, found), required));
+            return Err(rejection(SELECTOR_CONFLICT, source, namespace, (key, other), required));
         }
     }
-    let mut added = required.iter().map(|(key, value)| (*key, *value)).filter(|(key, _)| !own.contains_key(key));
+    let mut added = required.iter().map(|(key, value)| (*key, *value)).filter(|(key, _)| !selected.contains_key(key));
     let (allowing, allowed) = configured(config, namespace);
     let whitelist = Whitelist::new(read(allowing, allowed)?, Vec::new());
-    let mut all = own.iter().chain(added.clone());
+    let mut all = selected.iter().chain(added.clone());
     if !whitelist.is_empty()
         && let Some(pair) = all.find(|(key, value)| !whitelist.allows_value(key, value))
     {
@@ -91,9 +91,8 @@ pub fn admit(
     }
     review.decision.audit("node-selector", &text);
     review.decision.audit("node-selector-source", &source.to_string());
-    let spec = review.object.object_mut("spec").within("object")?;
-    spec.rewrite(NODE_SELECTOR, &|_, _| true, &mut added).within(SPEC)?;
-    review.is_changed = true;
+    let spec = review.object.change().object_mut("spec").within("object")?;
+    spec.rewrite(NODE_SELECTOR, &|_, _| true, &mut added).within(SPEC).within("object")?;
     Ok(())
 }
 
@@ -105,12 +104,7 @@ fn rejection(
     (key, value): (&str, &str),
     required: String,
 ) -> Rejection {
-    let cause = Cause {
-        namespace: Some(namespace.to_owned()),
-        label: Some(key.to_owned()),
-        required: Some(required),
-        requested: Some(format!("{key}={value}")),
-        ..Cause::at(CauseKind::Requests, source)
-    };
-    Rejection::with_sentence(sentence, cause, "")
+    let cause = Cause::new(CauseKind::Requests).at(source).label(key).required(&required);
+    let cause = cause.requested(&format_args!("{key}={value}"));
+    Rejection::with_sentence(sentence, cause, "").in_namespace(namespace)
 }

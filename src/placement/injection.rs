@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-use super::node_affinity::{NODE_SELECTOR, NodeSelection, REQUIRED_AFFINITY, TERMS, Term};
+use super::node_affinity::{Excess, NODE_SELECTOR, NodeSelection, REQUIRED_AFFINITY, TERMS, Term};
 use super::node_rules::{RequiredNodes, SourcedRequirement};
 use super::preferences::{self, Preference};
 use super::rules::Rules;
@@ -13,9 +13,10 @@ use crate::decision::{Decision, Rejection};
 use crate::json::{Raw, RawObject, ReadError, Within};
 use crate::limits::{LARGEST_OBJECT, MOST_EXPRESSIONS, SHORT_LIST};
 use crate::message::joined;
+use crate::settings::Source;
 use crate::toleration::Toleration;
 
-/// Everything that is added to an accepted Pod, and the rules that accepted it.
+/// The additions to an accepted Pod, and the rules that accepted it.
 #[derive(Debug)]
 pub struct PodMutation<'p, 'r> {
     /// The requirements that are added to its nodeSelector and node affinity.
@@ -72,15 +73,15 @@ fn narrow_terms<'r>(
     let mut narrowed: Vec<&mut Term> = terms.iter_mut().filter(|term| !has_terms || !term.is_empty()).collect();
     let mut is_lacked = vec![false; expressions.len()];
     for (term, position) in lacking(&narrowed, expressions, subject)? {
-        if let (Some(term), Some(own)) = (narrowed.get_mut(term), expressions.get(position)) {
-            term.add(&own.requirement);
+        if let (Some(term), Some(lacked)) = (narrowed.get_mut(term), expressions.get(position)) {
+            term.add(&lacked.requirement);
         }
         if let Some(is_lacked) = is_lacked.get_mut(position) {
             *is_lacked = true;
         }
     }
     let lacked = expressions.iter().zip(is_lacked).filter(|(_, is_lacked)| *is_lacked);
-    Ok(lacked.map(|(own, _)| (*own).clone()).collect())
+    Ok(lacked.map(|(expression, _)| (*expression).clone()).collect())
 }
 
 /// Returns the position of each of `terms` with those of the `expressions` that it lacks. They are counted before one is
@@ -98,9 +99,9 @@ fn lacking(
     // A few are compared with each expression of a term. Many are looked up by their identities.
     let mut identities = Vec::new();
     if expressions.len() > SHORT_LIST {
-        identities.extend(expressions.iter().map(|own| own.requirement.identity()));
+        identities.extend(expressions.iter().map(|expression| expression.requirement.identity()));
     }
-    for (at, term) in terms.iter().enumerate() {
+    for (term_position, term) in terms.iter().enumerate() {
         let stated = if identities.is_empty() { BTreeSet::new() } else { term.stated() };
         for (position, SourcedRequirement { requirement, .. }) in expressions.iter().enumerate() {
             let is_stated = match identities.get(position) {
@@ -115,15 +116,19 @@ fn lacking(
             if size > MOST_EXPRESSIONS || bytes > LARGEST_OBJECT {
                 return Err(too_much(bytes > LARGEST_OBJECT, subject));
             }
-            lacking.push((at, position));
+            lacking.push((term_position, position));
         }
     }
     Ok(lacking)
 }
 
 fn too_much(has_bytes: bool, subject: &PodSubject<'_, '_>) -> Rejection {
-    let (most, what) = if has_bytes { (LARGEST_OBJECT, "bytes") } else { (MOST_EXPRESSIONS, "expressions and values") };
-    subject.too_many(most, what, &REQUIRED_AFFINITY.join("."))
+    let excess = if has_bytes {
+        Excess { most: LARGEST_OBJECT, what: "bytes" }
+    } else {
+        Excess { most: MOST_EXPRESSIONS, what: "expressions and values" }
+    };
+    subject.too_many(excess, &REQUIRED_AFFINITY.join("."))
 }
 
 impl PodMutation<'_, '_> {
@@ -185,15 +190,15 @@ impl PodMutation<'_, '_> {
 
     /// Adds audit annotations with the additions and their sources.
     fn record(&self, decision: &mut Decision<'_>) {
-        let mut sources: Vec<String> = Vec::new();
-        for source in self.added.iter().map(|added| added.source.to_string()) {
+        let mut sources: Vec<Source<'_>> = Vec::new();
+        for source in self.added.iter().map(|added| added.source) {
             if !sources.contains(&source) {
                 sources.push(source);
             }
         }
         if !sources.is_empty() {
             decision.audit("node-selector", &self.added_to_selection());
-            decision.audit("node-selector-source", &sources.join(", "));
+            decision.audit("node-selector-source", &joined(sources, ", "));
         }
         if !self.tolerations.is_empty() {
             decision.audit("tolerations", &joined(&self.tolerations, ","));

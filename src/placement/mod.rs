@@ -3,11 +3,12 @@
 //!
 //! The rules that apply:
 //!
-//! - [`entry`]: which entry of the settings applies to a namespace, whether the Namespace is looked up for that, what
-//!   the entry and annotations say, with `$(KEY)` filled in, and whether that is enforced.
+//! - [`entry`]: which entry of the settings applies to a namespace, whether the Namespace is looked up for that, and
+//!   whether the entry is enforced. [`resolve`]: its selectors and tolerations, with `$(KEY)` filled in, and annotations.
 //! - [`node_rules`]: which nodes they require, and which default yields to what a Pod chooses. [`toleration_rules`]:
 //!   which tolerations they add, allow and forbid. Each with the setting or annotation that requires it.
-//! - [`rules`]: all of these for one request, without what the user is exempt from. How a rejection is answered.
+//! - [`rules`]: all of these for one request, without what the user is exempt from. [`mode`]: the kind of the request,
+//!   which decides which rules are read. [`severity`]: how a rejection is answered.
 //!
 //! The objects that they apply to:
 //!
@@ -25,6 +26,7 @@ pub mod conflict;
 pub mod entry;
 pub mod in_tree;
 pub mod injection;
+pub mod mode;
 pub mod named_node;
 pub mod namespaces;
 pub mod node_affinity;
@@ -33,7 +35,9 @@ pub mod nodes;
 pub mod pods;
 pub mod preferences;
 pub mod requests;
+pub mod resolve;
 pub mod rules;
+pub mod severity;
 pub mod subject;
 pub mod toleration_rules;
 pub mod tolerations;

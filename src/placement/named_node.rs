@@ -28,7 +28,7 @@ pub struct NamedNode<'p, 'r> {
 ///
 /// # Errors
 /// The Pod's spec can't be read.
-pub fn is_held(
+pub fn is_checked(
     subject: &PodSubject<'_, '_>,
     rules: &Rules<'_>,
     required: &RequiredNodes<'_>,
@@ -48,7 +48,7 @@ pub fn validate_naming(
     required: &RequiredNodes<'_>,
 ) -> Result<(), Rejection> {
     // Pods from the audit scanner run already. A Binding named their node.
-    if !is_held(subject, rules, required)? || subject.is_scanned() {
+    if !is_checked(subject, rules, required)? || subject.is_scanned() {
         return Ok(());
     }
     // With an empty whitelist, a Pod must not name its node.
@@ -57,7 +57,7 @@ pub fn validate_naming(
         return Ok(());
     }
     if let Some(unresolved) = refusing.and_then(|allowed| allowed.unresolved.clone()) {
-        return Err(unresolved);
+        return Err(unresolved.into());
     }
     let node_name = subject.node_name()?;
     let (source, value) = match refusing {
@@ -71,9 +71,8 @@ pub fn validate_naming(
         quote(&node_name),
         quote(required.namespace)
     );
-    let setting = source.setting();
-    let requested = Some(node_name);
-    Err(Rejection::forbidden(Cause { kind: CauseKind::NodeName, setting, requested, ..Cause::default() }, explanation))
+    let cause = Cause::new(CauseKind::NodeName).at(source).requested(&node_name);
+    Err(Rejection::forbidden(cause, explanation))
 }
 
 impl<'p, 'r> NamedNode<'p, 'r> {
@@ -82,7 +81,7 @@ impl<'p, 'r> NamedNode<'p, 'r> {
     /// # Errors
     /// The Pod's tolerations can't be read, or are too many; its RuntimeClass can't be read.
     pub fn new(subject: &'p PodSubject<'p, 'p>, mutation: &'p PodMutation<'p, 'r>) -> Result<Option<Self>, Rejection> {
-        if !is_held(subject, mutation.rules, &mutation.required)? {
+        if !is_checked(subject, mutation.rules, &mutation.required)? {
             return Ok(None);
         }
         let (mut tolerations, mut for_resources) = (Vec::new(), Vec::new());
@@ -135,7 +134,7 @@ impl<'p, 'r> NamedNode<'p, 'r> {
 
     /// Returns the common part of all causes.
     fn cause(&self) -> Cause {
-        Cause { kind: CauseKind::NodeName, requested: Some(self.node_name.clone()), ..Cause::default() }
+        Cause::new(CauseKind::NodeName).requested(&self.node_name)
     }
 
     /// Rejects the Pod if it doesn't tolerate a lasting taint of the node: no scheduler has checked.
@@ -150,8 +149,8 @@ impl<'p, 'r> NamedNode<'p, 'r> {
         let Some(taint) = untolerated(&tolerations, taints) else { return Ok(()) };
         let explanation =
             format!("{names_node}, which has a taint that it does not tolerate; name another node, or remove nodeName");
-        let (taint, detail) = (Some(taint.to_string()), Some(Node::taint_as_text(taint)));
-        Err(Rejection::forbidden(Cause { taint, detail, ..self.cause() }, explanation))
+        let cause = self.cause().taint(taint).detail(Node::taint_as_text(taint));
+        Err(Rejection::forbidden(cause, explanation))
     }
 
     /// Rejects a Pod that names a node which the whitelist does not allow. Skips labels that the Pod may always request:
@@ -168,21 +167,15 @@ impl<'p, 'r> NamedNode<'p, 'r> {
                 continue;
             }
             let expressions = always_allowed.get_or_insert_with(|| self.allowed_expressions(whitelist));
-            if expressions.on(key).iter().any(|own| own.accepts(Some(value))) {
+            if expressions.on(key).iter().any(|allowed| allowed.accepts(Some(value))) {
                 continue;
             }
             let explanation = format!(
                 "{names_node}, and {source} allows only nodes with {}; name another node, or remove nodeName",
                 shorten(&requirement.to_string()),
             );
-            let cause = Cause {
-                setting: source.setting(),
-                label: Some(key.to_owned()),
-                required: Some(requirement.to_string()),
-                detail: Some(node.label_as_text(key)),
-                ..self.cause()
-            };
-            return Err(Rejection::forbidden(cause, explanation));
+            let cause = self.cause().at(*source).label(key).required(requirement);
+            return Err(Rejection::forbidden(cause.detail(node.label_as_text(key)), explanation));
         }
         Ok(())
     }
@@ -196,7 +189,8 @@ impl<'p, 'r> NamedNode<'p, 'r> {
     /// Returns the expressions of the Pod's node affinity that its entry requires.
     fn allowed_expressions(&self, whitelist: &Whitelist) -> Selector {
         let expressions = self.mutation.selection.terms.iter().flatten().flat_map(|term| &term.expressions);
-        let required = expressions.filter_map(|own| own.requirement.as_ref()).filter(|own| whitelist.requires(own));
+        let requirements = expressions.filter_map(|expression| expression.requirement.as_ref());
+        let required = requirements.filter(|requirement| whitelist.requires(requirement));
         Selector::new(required.cloned().collect()).without_repeats()
     }
 }

@@ -1,14 +1,17 @@
 //! Validates annotations of Namespaces when they are written, before a Pod fails.
 
 use super::entry::{CandidateEntries, MatchedEntry};
+use super::mode::Mode;
 use super::pods;
-use super::rules::{Mode, Rules, Severity};
-use super::subject::{PodSubject, RuntimeClass, SPEC};
+use super::resolve::Unresolved;
+use super::rules::Rules;
+use super::severity::Severity;
+use super::subject::{PodSubject, RuntimeClass};
 use super::toleration_rules::{DEFAULTS_ANNOTATION, WHITELIST_ANNOTATION};
 use crate::cluster::Lookups;
 use crate::decision::Rejection;
 use crate::json::{RawObject, Within};
-use crate::object_meta::{self, LabelsAndAnnotations, ObjectName};
+use crate::object_meta::{self, LabelsAndAnnotations, ObjectName, SPEC};
 use crate::review::Review;
 use crate::settings::{OnRejectedPods, Placement, Setting, Source, reference};
 
@@ -29,8 +32,8 @@ pub fn validate(review: &mut Review<'_>, settings: &Placement) -> Result<(), Rej
     } else {
         CandidateEntries::new(settings, &name)
     };
-    let found = LabelsAndAnnotations::read(object).within("object")?;
-    let matched = candidates.find(found)?.for_namespace();
+    let metadata = LabelsAndAnnotations::read(object).within("object")?;
+    let matched = candidates.find(metadata)?.for_others;
     let mut old = None;
     if request.is_update() {
         old = Some(LabelsAndAnnotations::read(request.old_object()?).within("oldObject")?);
@@ -39,7 +42,7 @@ pub fn validate(review: &mut Review<'_>, settings: &Placement) -> Result<(), Rej
     // Missing labels only get a warning: controllers often add them after the creation.
     if is_entry_changed {
         for unresolved in unresolved(&matched)? {
-            decision.warn_instead(&unresolved);
+            decision.warn_instead(unresolved.rejection());
         }
     }
     if !must_be_validated(&matched, old.as_ref(), is_entry_changed) {
@@ -47,7 +50,7 @@ pub fn validate(review: &mut Review<'_>, settings: &Placement) -> Result<(), Rej
     }
     let mut severity = matched.severity();
     if settings.on_namespaces == OnRejectedPods::Warn {
-        severity = Severity::WarnInstead;
+        severity = Severity::Warn;
     }
     matched.answer(validate_every_pod(&matched, lookups), severity, decision).map(drop)
 }
@@ -58,27 +61,32 @@ fn validate_every_pod(matched: &MatchedEntry<'_>, lookups: &Lookups<'_>) -> Resu
     let spec = RawObject::default();
     let runtime_class = RuntimeClass::new(&spec, matched.settings, lookups)?;
     let name = &ObjectName::EveryPod;
-    let subject = PodSubject { name, path: SPEC, spec: &spec, user: None, is_of_daemon_set: false, runtime_class };
+    let subject = PodSubject {
+        name,
+        is_template: false,
+        path: SPEC,
+        spec: &spec,
+        user: None,
+        is_of_daemon_set: false,
+        runtime_class,
+    };
     pods::admit(&subject, &rules).map(drop)
 }
 
 /// Returns, for each setting of the entry that can't be resolved, why it can't.
-fn unresolved(matched: &MatchedEntry<'_>) -> Result<Vec<Rejection>, Rejection> {
-    let Some(at) = matched.entry else { return Ok(Vec::new()) };
+fn unresolved(matched: &MatchedEntry<'_>) -> Result<Vec<Unresolved>, Rejection> {
+    let Some(entry) = matched.entry else { return Ok(Vec::new()) };
     // With `generateName`, the name is not known yet, so it is not missing.
     let is_known = |text: &str| matched.has_name || !reference::keys(text).any(|key| key == reference::NAME);
-    let preferred = at.entry.preferred_node_selector.iter();
+    let preferred = entry.preferred_node_selector.iter();
     let preferred = preferred.map(|preferred| (Setting::PreferredNodeSelector, &preferred.selector));
     let mut unresolved = Vec::new();
-    for (setting, text) in at.entry.node_selectors().chain(preferred).filter(|(_, text)| is_known(text)) {
-        match matched.selector(Source::Entry(at, setting), text) {
-            Err(rejection) if rejection.is_unresolved() => unresolved.push(rejection),
-            selector => drop(selector?),
-        }
+    for (setting, text) in entry.node_selectors().chain(preferred).filter(|(_, text)| is_known(text)) {
+        unresolved.extend(matched.selector(Source::Entry(entry, setting), text)?.err());
     }
-    for (setting, list) in at.entry.toleration_lists() {
+    for (setting, list) in entry.toleration_lists() {
         if list.iter().all(|toleration| is_known(&toleration.value)) {
-            let mut errors = list.iter().filter_map(|one| matched.toleration(Source::Entry(at, setting), one).err());
+            let mut errors = list.iter().filter_map(|one| matched.toleration(Source::Entry(entry, setting), one).err());
             unresolved.extend(errors.next());
         }
     }
@@ -91,29 +99,29 @@ fn must_be_validated(
     old: Option<&LabelsAndAnnotations<'_>>,
     is_entry_changed: bool,
 ) -> bool {
-    let MatchedEntry { settings, found, .. } = matched;
+    let MatchedEntry { settings, metadata, .. } = matched;
     let mut keys: Vec<&str> = settings.namespace_annotations.0.iter().map(String::as_str).collect();
     if settings.honors_toleration_annotations() {
         keys.extend([DEFAULTS_ANNOTATION, WHITELIST_ANNOTATION]);
     }
-    let is_any_there = keys.iter().any(|key| found.annotations.contains_key(key));
-    let is_changed =
-        |old: &LabelsAndAnnotations<'_>| keys.iter().any(|key| found.annotations.get(key) != old.annotations.get(key));
-    is_any_there && (is_entry_changed || old.is_some_and(is_changed))
+    let has_changed = |old: &LabelsAndAnnotations<'_>| {
+        keys.iter().any(|key| metadata.annotations.get(key) != old.annotations.get(key))
+    };
+    keys.iter().any(|key| metadata.annotations.contains_key(key)) && (is_entry_changed || old.is_some_and(has_changed))
 }
 
 /// Returns whether another entry applies than to `old`, or a label that the entry refers to has another value. Returns
 /// true without `old`.
 fn has_entry_changed(matched: &MatchedEntry<'_>, old: Option<&LabelsAndAnnotations<'_>>) -> Result<bool, Rejection> {
-    let MatchedEntry { settings, namespace, entry, found, .. } = matched;
+    let MatchedEntry { settings, namespace, entry, metadata, .. } = matched;
     let Some(old) = old else { return Ok(true) };
-    if found.labels == old.labels {
+    if metadata.labels == old.labels {
         return Ok(false);
     }
-    let is_other = |key: &str| found.labels.get(key) != old.labels.get(key);
-    if entry.is_some_and(|at| at.entry.references().any(is_other)) {
+    let has_changed = |key: &str| metadata.labels.get(key) != old.labels.get(key);
+    if entry.is_some_and(|entry| entry.references().any(has_changed)) {
         return Ok(true);
     }
-    let before = CandidateEntries::new(settings, namespace).find(old.clone())?.for_namespace();
-    Ok(before.entry.map(|at| at.position) != entry.map(|at| at.position))
+    let before = CandidateEntries::new(settings, namespace).find(old.clone())?.for_others;
+    Ok(before.entry != *entry)
 }

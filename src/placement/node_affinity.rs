@@ -20,6 +20,9 @@ pub const NODE_SELECTOR: &str = "nodeSelector";
 /// The path of required node affinity in a PodSpec.
 pub const REQUIRED_AFFINITY: [&str; 3] = ["affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution"];
 
+/// The label that has the name of a node as its value. `matchFields` select by that name, too.
+pub const HOSTNAME: &str = "kubernetes.io/hostname";
+
 /// The member of required node affinity that holds its terms.
 pub const TERMS: &str = "nodeSelectorTerms";
 
@@ -32,8 +35,14 @@ pub struct NodeSelection<'a> {
     pub terms: Option<Vec<Term>>,
 }
 
-/// A limit that was exceeded, and what it counts: `(1000, "terms")`.
-pub type TooMany = (usize, &'static str);
+/// A limit that was exceeded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Excess {
+    /// The limit.
+    pub most: usize,
+    /// The things that are counted, as in `terms`.
+    pub what: &'static str,
+}
 
 impl<'a> NodeSelection<'a> {
     /// Reads the selection of `spec`, the JSON text of a PodSpec.
@@ -53,8 +62,8 @@ impl<'a> NodeSelection<'a> {
         let spec = spec.object()?;
         let node_selector = spec.get(NODE_SELECTOR)?.unwrap_or_default();
         match read_terms(&spec)? {
-            (terms, None) => Ok(Self { node_selector, terms }),
-            (_, Some((most, what))) => {
+            Ok(terms) => Ok(Self { node_selector, terms }),
+            Err(Excess { most, what }) => {
                 Err(ReadError::new(format!("more than {most} {what}")).within(&REQUIRED_AFFINITY.join(".")))
             }
         }
@@ -115,17 +124,17 @@ impl Requested<'_> {
         }
     }
 
-    /// Returns whether it says the same as `requirement`.
-    pub fn is(&self, requirement: &Requirement) -> bool {
+    /// Returns whether it means the same as `requirement`.
+    pub fn is_same_as(&self, requirement: &Requirement) -> bool {
         match self {
             Self::Pair(key, value) => requirement.key() == *key && requirement.only_value() == Some(value),
-            Self::Expression(expression) => expression.requirement.as_ref().is_some_and(|own| own.same_as(requirement)),
+            Self::Expression(expression) => expression.means(requirement),
             Self::Field(_) => false,
         }
     }
 
     /// Returns its name in messages.
-    pub fn words(&self) -> String {
+    pub fn name(&self) -> String {
         let kind = match self {
             Self::Pair(..) => "",
             Self::Expression(_) => "node affinity ",
@@ -145,19 +154,19 @@ impl fmt::Display for Requested<'_> {
     }
 }
 
-/// Reads the terms of required node affinity in `spec`, a PodSpec. Returns `None` if it has no such affinity. Also returns
-/// the limit that they exceed, if they do.
+/// Reads the terms of required node affinity in `spec`, a PodSpec. Returns `None` if it has no such affinity, or the limit
+/// that they exceed.
 ///
 /// # Errors
 /// They can't be read.
-pub fn read_terms(spec: &RawObject<'_>) -> Result<(Option<Vec<Term>>, Option<TooMany>), ReadError> {
-    let Some(required) = spec.object_at(&REQUIRED_AFFINITY)? else { return Ok((None, None)) };
-    let (terms, _, too_many) = read_list(&required, TERMS, Term::read).within(&REQUIRED_AFFINITY.join("."))?;
-    Ok((Some(terms), too_many))
+pub fn read_terms(spec: &RawObject<'_>) -> Result<Result<Option<Vec<Term>>, Excess>, ReadError> {
+    let Some(required) = spec.object_at(&REQUIRED_AFFINITY)? else { return Ok(Ok(None)) };
+    let read = read_list(&required, TERMS, Term::read).within(&REQUIRED_AFFINITY.join("."))?;
+    Ok(read.map(|(terms, _)| Some(terms)))
 }
 
-/// Reads the list `key` of a Pod's affinity. `read` reads an element. Returns the elements, the number of their expressions
-/// and values, and the limit that they exceed, if they do.
+/// Reads the list `key` of a Pod's affinity. `read` reads an element, and adds the number of its expressions and values to
+/// the number that is given. Returns the elements and that number, or the limit that they exceed.
 ///
 /// # Errors
 /// They can't be read.
@@ -165,25 +174,27 @@ pub fn read_list<T>(
     affinity: &RawObject<'_>,
     key: &str,
     read: fn(&str, &mut usize) -> Result<T, ReadError>,
-) -> Result<(Vec<T>, usize, Option<TooMany>), ReadError> {
+) -> Result<Result<(Vec<T>, usize), Excess>, ReadError> {
     let list = affinity.first::<&RawValue>(key, MOST_TERMS)?;
     let (mut all, mut size, count) = (Vec::new(), 0, list.count());
     for (position, element) in list.elements.into_iter().enumerate() {
-        let excess = too_many(count, size);
-        if excess.is_some() {
-            return Ok((all, size, excess));
+        if let Err(excess) = check_amount(count, size) {
+            return Ok(Err(excess));
         }
         all.push(read(element.get(), &mut size).at(position).within(key)?);
     }
-    Ok((all, size, too_many(count, size)))
+    Ok(check_amount(count, size).map(|()| (all, size)))
 }
 
-/// Returns the limit that so many terms exceed, with `size` expressions and values in all.
-pub const fn too_many(terms: usize, size: usize) -> Option<TooMany> {
+/// Checks that there are not too many terms, with `size` expressions and values in all.
+///
+/// # Errors
+/// The limit that is exceeded.
+pub const fn check_amount(terms: usize, size: usize) -> Result<(), Excess> {
     match (terms, size) {
-        (..=MOST_TERMS, ..=MOST_EXPRESSIONS) => None,
-        (..=MOST_TERMS, _) => Some((MOST_EXPRESSIONS, "expressions and values")),
-        _ => Some((MOST_TERMS, "terms")),
+        (..=MOST_TERMS, ..=MOST_EXPRESSIONS) => Ok(()),
+        (..=MOST_TERMS, _) => Err(Excess { most: MOST_EXPRESSIONS, what: "expressions and values" }),
+        _ => Err(Excess { most: MOST_TERMS, what: "terms" }),
     }
 }
 
@@ -197,10 +208,8 @@ const NODE_NAME_FIELD: &str = "metadata.name";
 /// One of the ORed terms of required node affinity (`NodeSelectorTerm`).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Term {
-    /// The expressions on labels, all of which must match.
+    /// The expressions on labels, all of which must match. Those that were added come last.
     pub expressions: Vec<Expression>,
-    /// The number of expressions that were read. The others were added.
-    read: usize,
     /// The expressions on fields, all of which must match.
     pub fields: Vec<Expression>,
 }
@@ -217,6 +226,9 @@ pub struct Expression {
     /// The requirement on the label. `None` if the expression is invalid: it matches no node.
     #[serde(skip)]
     pub requirement: Option<Requirement>,
+    /// Whether the policy adds it.
+    #[serde(skip)]
+    is_added: bool,
 }
 
 impl Term {
@@ -233,7 +245,7 @@ impl Term {
         let term = term.object()?;
         let expressions = Expression::read_all(&term, EXPRESSIONS, size)?;
         let fields = Expression::read_all(&term, FIELDS, size)?;
-        Ok(Self { read: expressions.len(), expressions, fields })
+        Ok(Self { expressions, fields })
     }
 
     /// Returns a term with these requirements.
@@ -242,9 +254,9 @@ impl Term {
         Self { expressions, ..Self::default() }
     }
 
-    /// Returns whether one of its expressions says the same as `requirement`.
+    /// Returns whether one of its expressions means the same as `requirement`.
     pub fn states(&self, requirement: &Requirement) -> bool {
-        self.expressions.iter().filter_map(|own| own.requirement.as_ref()).any(|own| own.same_as(requirement))
+        self.expressions.iter().any(|expression| expression.means(requirement))
     }
 
     /// Adds `requirement` to its expressions.
@@ -258,15 +270,15 @@ impl Term {
     /// `term` has no list of expressions.
     pub fn write_added(&self, term: &mut RawObject<'_>) -> Result<(), ReadError> {
         let list = term.list_mut(EXPRESSIONS)?;
-        for expression in self.expressions.iter().skip(self.read) {
+        for expression in self.expressions.iter().filter(|expression| expression.is_added) {
             list.push(Raw::written(expression)?);
         }
         Ok(())
     }
 
     /// Returns whether expressions were added to it.
-    pub const fn is_added_to(&self) -> bool {
-        self.expressions.len() > self.read
+    pub fn is_added_to(&self) -> bool {
+        self.expressions.last().is_some_and(|expression| expression.is_added)
     }
 
     /// Returns whether the term has neither expressions nor fields, and so matches no node.
@@ -279,15 +291,11 @@ impl Term {
         self.expressions.iter().chain(&self.fields).map(Expression::size).sum()
     }
 
-    /// Returns the names of the nodes that its fields name.
-    pub fn node_names(&self) -> impl Iterator<Item = &str> {
-        self.fields.iter().flat_map(|field| &field.values).map(String::as_str)
-    }
-
     /// Returns the first expression that labels don't meet. `label` returns the value of a label.
     pub fn first_unmet<'l>(&self, label: impl Fn(&str) -> Option<&'l str>) -> Option<&Expression> {
-        let is_met = |own: &&Expression| own.requirement.as_ref().is_some_and(|it| it.accepts(label(&own.key)));
-        self.expressions.iter().find(|own| !is_met(own))
+        self.expressions.iter().find(|Expression { requirement, key, .. }| {
+            !requirement.as_ref().is_some_and(|requirement| requirement.accepts(label(key)))
+        })
     }
 
     /// Returns whether a node with this name matches. `label` returns the value of a label of the node.
@@ -304,21 +312,22 @@ impl Term {
         if self.is_empty() {
             return None;
         }
-        let requirements = self.expressions.iter().map(|own| own.requirement.clone());
+        let requirements = self.expressions.iter().map(|expression| expression.requirement.clone());
         requirements.collect::<Option<_>>().map(Selector::new)
     }
 
     /// Returns whether the term can match a node together with this nodeSelector: they don't contradict each other.
     pub fn can_match(&self, node_selector: &Pairs<'_>) -> bool {
-        let Some(asked) = self.selector() else { return false };
-        labels_of(&asked, node_selector).iter().all(|label| !label.values.is_empty())
+        let Some(selector) = self.selector() else { return false };
+        labels_of(&selector, node_selector).iter().all(|label| !label.values.is_empty())
     }
 
     /// Returns the [identities](Requirement::identity) of its valid expressions.
     pub fn stated(&self) -> BTreeSet<String> {
         // Collecting a set would sort a list first, and code that sorts is a hundredth of the module.
         let mut stated = BTreeSet::new();
-        stated.extend(self.expressions.iter().filter_map(|own| Some(own.requirement.as_ref()?.identity())));
+        stated
+            .extend(self.expressions.iter().filter_map(|expression| Some(expression.requirement.as_ref()?.identity())));
         stated
     }
 }
@@ -348,17 +357,23 @@ impl Expression {
         let values = values.elements;
         let known = operator_named(&operator);
         let requirement = known.and_then(|known| Requirement::new(key.clone(), known, values.clone()).ok());
-        Ok(Self { key, operator, values, requirement })
+        Ok(Self { key, operator, values, requirement, is_added: false })
     }
 
-    /// Converts a requirement into an expression.
+    /// Converts a requirement into an expression that is added.
     fn from_requirement(requirement: &Requirement) -> Self {
         Self {
             key: requirement.key().to_owned(),
             operator: name_of(requirement.operator()).to_owned(),
             values: requirement.values().to_owned(),
             requirement: Some(requirement.clone()),
+            is_added: true,
         }
+    }
+
+    /// Returns whether it means the same as `requirement`.
+    fn means(&self, requirement: &Requirement) -> bool {
+        self.requirement.as_ref().is_some_and(|meant| meant.same_as(requirement))
     }
 
     /// Returns the number of its values plus one.
@@ -371,11 +386,13 @@ impl Expression {
         format!("{} {} ({})", self.key, self.operator, self.values.join(","))
     }
 
+    /// Returns whether a node with this name matches, as an expression on a field. The scheduler compares no field of a
+    /// node without a name (`nodeSelectorTerm.match`).
     fn matches_field(&self, node: &str) -> bool {
         let value = if self.key == NODE_NAME_FIELD { node } else { "" };
-        match (self.operator.as_str(), self.values.as_slice()) {
-            ("In", [only]) => node.is_empty() || only == value,
-            ("NotIn", [only]) => node.is_empty() || only != value,
+        match (operator_named(&self.operator), self.values.as_slice()) {
+            (Some(Operator::In), [only]) => node.is_empty() || only == value,
+            (Some(Operator::NotIn), [only]) => node.is_empty() || only != value,
             _ => false,
         }
     }
@@ -428,11 +445,11 @@ const OPERATORS: [(Operator, &str); 6] = [
 
 /// Returns the name of an operator in node affinity, and in a `LabelSelector`.
 pub fn name_of(operator: Operator) -> &'static str {
-    let known = OPERATORS.iter().find(|(own, _)| *own == operator.as_set());
+    let known = OPERATORS.iter().find(|(known, _)| *known == operator.as_set());
     known.map(|(_, name)| *name).unwrap_or_default()
 }
 
 /// Returns the operator of this name.
 pub fn operator_named(name: &str) -> Option<Operator> {
-    OPERATORS.iter().find(|(_, own)| *own == name).map(|(operator, _)| *operator)
+    OPERATORS.iter().find(|(_, known)| *known == name).map(|(operator, _)| *operator)
 }

@@ -5,9 +5,9 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use super::entry::MatchedEntry;
-use super::node_affinity::{NodeSelection, Term};
-use super::requests::HOSTNAME;
-use super::rules::Mode;
+use super::mode::Mode;
+use super::node_affinity::{HOSTNAME, NodeSelection, Term};
+use super::resolve::Unresolved;
 use crate::cluster::Node;
 use crate::decision::{Cause, CauseKind, Rejection};
 use crate::message::{joined, quote, shorten};
@@ -33,8 +33,8 @@ pub struct NodeRules<'s> {
 pub struct SourcedForbiddenLabels<'s> {
     /// The labels.
     pub labels: ForbiddenLabels<'s>,
-    /// The requirements of the entry itself, which are never refused.
-    pub own: Whitelist,
+    /// The requirements of the entry, which are never refused.
+    pub required: Whitelist,
     /// The setting that lists the labels.
     pub source: Source<'s>,
     /// The name of the namespace.
@@ -43,22 +43,23 @@ pub struct SourcedForbiddenLabels<'s> {
 
 impl<'s> SourcedForbiddenLabels<'s> {
     fn new(matched: &MatchedEntry<'s>) -> Result<Option<Self>, Rejection> {
-        let Some(at) = matched.entry.filter(|at| !at.entry.forbidden_node_labels.is_empty()) else { return Ok(None) };
-        let labels = ForbiddenLabels::new(&at.entry.forbidden_node_labels);
-        let own = Whitelist::new(Selector::default(), required_by_entry(matched, at)?);
-        let source = Source::Entry(at, Setting::ForbiddenNodeLabels);
-        Ok(Some(Self { labels, own, source, namespace: matched.namespace }))
+        let Some(entry) = matched.entry.filter(|entry| !entry.forbidden_node_labels.is_empty()) else {
+            return Ok(None);
+        };
+        let labels = ForbiddenLabels::new(&entry.entry.forbidden_node_labels);
+        let required = Whitelist::new(Selector::default(), required_by_entry(matched, entry)?);
+        let source = Source::Entry(entry, Setting::ForbiddenNodeLabels);
+        Ok(Some(Self { labels, required, source, namespace: matched.namespace }))
     }
 }
 
-/// Returns the requirements of the entry itself, with those of a default that may not apply. Omits those that can't be
-/// resolved: if they apply, every Pod is rejected.
-fn required_by_entry(matched: &MatchedEntry<'_>, at: EntryAt<'_>) -> Result<Vec<Requirement>, Rejection> {
+/// Returns the requirements of the entry, with those of a default that may not apply. Omits those that can't be resolved:
+/// if they apply, every Pod is rejected.
+fn required_by_entry(matched: &MatchedEntry<'_>, entry: EntryAt<'_>) -> Result<Vec<Requirement>, Rejection> {
     let mut required = Vec::new();
-    for (setting, text) in at.entry.required_node_selectors() {
-        match matched.selector(Source::Entry(at, setting), text) {
-            Err(rejection) if rejection.is_unresolved() => {}
-            selector => required.extend(selector?.into_requirements()),
+    for (setting, text) in entry.required_node_selectors() {
+        if let Ok(selector) = matched.selector(Source::Entry(entry, setting), text)? {
+            required.extend(selector.into_requirements());
         }
     }
     Ok(required)
@@ -83,7 +84,7 @@ pub struct SourcedWhitelist<'s> {
     /// The name of the namespace.
     pub namespace: &'s str,
     /// Set if a reference could not be resolved. The whitelist then allows nothing.
-    pub unresolved: Option<Rejection>,
+    pub unresolved: Option<Unresolved>,
 }
 
 impl<'s> SourcedWhitelist<'s> {
@@ -92,15 +93,15 @@ impl<'s> SourcedWhitelist<'s> {
     /// # Errors
     /// The settings have a mistake.
     fn new(matched: &MatchedEntry<'s>, mode: Mode) -> Result<Option<Self>, Rejection> {
-        let Some(at) = matched.entry else { return Ok(None) };
-        let Some(text) = &at.entry.allowed_node_selector else { return Ok(None) };
-        let source = Source::Entry(at, Setting::AllowedNodeSelector);
-        let (selector, unresolved) = match matched.selector(source, text) {
-            Err(rejection) if mode.omits(&rejection) => return Ok(None),
-            Err(rejection) if rejection.is_unresolved() => (Selector::default(), Some(rejection)),
-            selector => (selector?, None),
+        let Some(entry) = matched.entry else { return Ok(None) };
+        let Some(text) = &entry.allowed_node_selector else { return Ok(None) };
+        let source = Source::Entry(entry, Setting::AllowedNodeSelector);
+        let (selector, unresolved) = match matched.selector(source, text)? {
+            Ok(selector) => (selector, None),
+            Err(_) if mode.omits_unresolved() => return Ok(None),
+            Err(unresolved) => (Selector::default(), Some(unresolved)),
         };
-        let whitelist = Whitelist::new(selector, required_by_entry(matched, at)?);
+        let whitelist = Whitelist::new(selector, required_by_entry(matched, entry)?);
         Ok(Some(Self { whitelist, source, namespace: matched.namespace, unresolved }))
     }
 }
@@ -114,6 +115,13 @@ pub struct SourcedRequirement<'s> {
     pub source: Source<'s>,
 }
 
+impl SourcedRequirement<'_> {
+    /// Returns a cause of this kind: the requirement is not met.
+    pub fn cause(&self, kind: CauseKind) -> Cause {
+        Cause::new(kind).at(self.source).label(self.requirement.key()).required(&self.requirement)
+    }
+}
+
 impl<'s> NodeRules<'s> {
     /// Returns the rules of the namespace that was `matched`.
     ///
@@ -122,18 +130,17 @@ impl<'s> NodeRules<'s> {
     /// a mistake.
     pub(super) fn new(matched: &MatchedEntry<'s>, mode: Mode) -> Result<Self, Rejection> {
         let MatchedEntry { settings, namespace, .. } = *matched;
-        let required = RequiredNodes { namespace, requirements: Vec::new() };
-        let mut nodes = Self { settings, whitelist: None, forbidden: None, required };
         if let Mode::Update { selects: false, .. } = mode {
-            return Ok(nodes);
+            let required = RequiredNodes { namespace, requirements: Vec::new() };
+            return Ok(Self { settings, whitelist: None, forbidden: None, required });
         }
-        nodes.required = RequiredNodes::read(matched, mode)?;
-        // Bindings are not held to whitelists.
-        if !mode.is_binding() {
-            nodes.whitelist = SourcedWhitelist::new(matched, mode)?;
-            nodes.forbidden = SourcedForbiddenLabels::new(matched)?;
+        let required = RequiredNodes::read(matched, mode)?;
+        if mode.is_binding() {
+            // Whitelists do not apply to Bindings.
+            return Ok(Self { settings, whitelist: None, forbidden: None, required });
         }
-        Ok(nodes)
+        let (whitelist, forbidden) = (SourcedWhitelist::new(matched, mode)?, SourcedForbiddenLabels::new(matched)?);
+        Ok(Self { settings, whitelist, forbidden, required })
     }
 
     /// Returns the rules for exempt users, who may request everything.
@@ -143,7 +150,12 @@ impl<'s> NodeRules<'s> {
 
     /// Returns whether anything is required of nodes, or not everything may be requested.
     pub const fn validates_anything(&self) -> bool {
-        !self.required.is_empty() || self.whitelist.is_some() || self.forbidden.is_some()
+        !self.required.is_empty() || self.limits_anything()
+    }
+
+    /// Returns whether not everything may be requested.
+    const fn limits_anything(&self) -> bool {
+        self.whitelist.is_some() || self.forbidden.is_some()
     }
 
     /// Returns whether Pods must not select a node by its name.
@@ -153,8 +165,7 @@ impl<'s> NodeRules<'s> {
 
     /// Returns whether these rules depend on the terms of a Pod's node affinity.
     pub fn reads_terms(&self) -> bool {
-        let is_limited = self.whitelist.is_some() || self.forbidden.is_some();
-        let is_checked = is_limited && self.settings.on_node_affinity == OnNodeAffinity::Check;
+        let is_checked = self.limits_anything() && self.settings.on_node_affinity == OnNodeAffinity::Check;
         is_checked || !self.required.is_empty()
     }
 
@@ -163,7 +174,7 @@ impl<'s> NodeRules<'s> {
     /// match a node.
     pub fn applicable_to(&self, selection: &NodeSelection<'_>, terms_choose: bool) -> Cow<'_, RequiredNodes<'s>> {
         let RequiredNodes { namespace, requirements } = &self.required;
-        let has_default = requirements.iter().any(|own| own.source.is_default());
+        let has_default = requirements.iter().any(|required| required.source.is_default());
         if !has_default || self.settings.on_default_conflict != OnDefaultConflict::Yield {
             return Cow::Borrowed(&self.required);
         }
@@ -176,10 +187,14 @@ impl<'s> NodeRules<'s> {
             _ => Vec::new(),
         };
         let chosen = chosen_by_all(&terms);
-        let is_chosen = |key: &str| node_selector.contains_key(key) || chosen.contains(key);
-        let holds = |own: &&SourcedRequirement<'_>| !own.source.is_default() || !is_chosen(own.requirement.key());
-        let requirements = requirements.iter().filter(holds).cloned().collect();
-        Cow::Owned(RequiredNodes { namespace, requirements })
+        let mut applicable = Vec::new();
+        for required in requirements {
+            let key = required.requirement.key();
+            if !required.source.is_default() || !node_selector.contains_key(key) && !chosen.contains(key) {
+                applicable.push(required.clone());
+            }
+        }
+        Cow::Owned(RequiredNodes { namespace, requirements: applicable })
     }
 }
 
@@ -189,7 +204,7 @@ fn chosen_by_all<'t>(terms: &[&'t Term]) -> BTreeSet<&'t str> {
     for term in terms {
         let (mut keys, before) = (BTreeSet::new(), chosen.take());
         let was_chosen = |key: &&str| before.as_ref().is_none_or(|before| before.contains(key));
-        keys.extend(term.expressions.iter().map(|own| own.key.as_str()).filter(was_chosen));
+        keys.extend(term.expressions.iter().map(|expression| expression.key.as_str()).filter(was_chosen));
         chosen = Some(keys);
     }
     chosen.unwrap_or_default()
@@ -209,21 +224,16 @@ impl<'s> RequiredNodes<'s> {
             if !is_read {
                 continue;
             }
-            match matched.selector(source, text) {
-                Err(rejection) if mode.omits(&rejection) => {}
-                selector => {
-                    let own = selector?.into_requirements().into_iter();
-                    requirements.extend(own.map(|requirement| SourcedRequirement { requirement, source }));
+            match matched.selector(source, text)? {
+                Ok(selector) => {
+                    let read = selector.into_requirements().into_iter();
+                    requirements.extend(read.map(|requirement| SourcedRequirement { requirement, source }));
                 }
+                Err(_) if mode.omits_unresolved() => {}
+                Err(unresolved) => return Err(unresolved.into()),
             }
         }
-        if requirements.len() > 1 {
-            let all: Vec<&Requirement> =
-                requirements.iter().map(|own: &SourcedRequirement<'_>| &own.requirement).collect();
-            let mut is_new = selector::are_new(&all).into_iter();
-            requirements.retain(|_| is_new.next() == Some(true));
-        }
-        let required = Self { namespace: matched.namespace, requirements };
+        let required = Self { namespace: matched.namespace, requirements: without_repeats(requirements) };
         // A single pair can't contradict itself.
         if let [SourcedRequirement { requirement, .. }] = required.requirements.as_slice()
             && requirement.only_value().is_some()
@@ -244,7 +254,7 @@ impl<'s> RequiredNodes<'s> {
 
     /// Returns all requirements as one selector.
     pub fn as_one_selector(&self) -> Selector {
-        Selector::new(self.requirements.iter().map(|own| own.requirement.clone()).collect())
+        Selector::new(self.requirements.iter().map(|required| required.requirement.clone()).collect())
     }
 
     /// Rejects a Pod for a `node` that it must not use. `what` begins the message, and `remedy` ends it.
@@ -252,56 +262,61 @@ impl<'s> RequiredNodes<'s> {
     /// # Errors
     /// The first requirement that the node does not meet.
     pub fn validate_node(&self, node: &Node<'_>, what: &str, remedy: &str) -> Result<(), Rejection> {
-        for SourcedRequirement { requirement, source } in &self.requirements {
+        for unmet in &self.requirements {
+            let SourcedRequirement { requirement, source } = unmet;
             let key = requirement.key();
             if requirement.accepts(node.labels.get(key)) {
                 continue;
             }
             let required = shorten(&requirement.to_string());
             let explanation = format!("{what} {source} requires {required}, which the node does not meet; {remedy}");
-            let cause = Cause {
-                label: Some(key.to_owned()),
-                required: Some(requirement.to_string()),
-                requested: Some(node.name.as_str().to_owned()),
-                detail: Some(node.label_as_text(key)),
-                ..Cause::at(CauseKind::NodeName, *source)
-            };
-            return Err(Rejection::forbidden(cause, explanation));
+            let cause = unmet.cause(CauseKind::NodeName).requested(&node.name.as_str());
+            return Err(Rejection::forbidden(cause.detail(node.label_as_text(key)), explanation));
         }
         Ok(())
     }
 
-    /// Returns the requirements on the label `key` and their sources, in words.
-    pub fn words_on(&self, key: &str) -> String {
-        let own: Vec<_> = self.requirements.iter().filter(|own| own.requirement.key() == key).collect();
-        let by_source = own.chunk_by(|before, after| before.source.to_string() == after.source.to_string());
-        let words = by_source.filter_map(|own| {
-            let required = joined(own.iter().map(|own| &own.requirement), ",");
-            Some(format!("{} requires {}", own.first()?.source, shorten(&required)))
+    /// Returns the requirements on the label `key`.
+    pub fn on(&self, key: &str) -> Vec<&SourcedRequirement<'s>> {
+        self.requirements.iter().filter(|required| required.requirement.key() == key).collect()
+    }
+
+    /// Lists the requirements on the label `key`, each with its source.
+    pub fn describe(&self, key: &str) -> String {
+        let on_key = self.on(key);
+        let by_source = on_key.chunk_by(|before, after| before.source == after.source);
+        let described = by_source.filter_map(|group| {
+            let required = joined(group.iter().map(|required| &required.requirement), ",");
+            Some(format!("{} requires {}", group.first()?.source, shorten(&required)))
         });
-        joined(words, ", and ")
+        joined(described, ", and ")
     }
 
     fn contradiction(&self, key: &str) -> Rejection {
-        let (required, namespace) = (self.words_on(key), quote(self.namespace));
+        let required = self.describe(key);
         let explanation = format!("{required}; no value of label {} satisfies them, change one of them", quote(key));
-        let on_key = || self.requirements.iter().filter(|own| own.requirement.key() == key);
-        let setting = on_key().find_map(|own| own.source.setting());
-        let annotated = on_key().find(|own| own.source.annotation().is_some());
-        let cause = Cause {
-            kind: CauseKind::Contradiction,
-            setting,
-            annotation: annotated.and_then(|own| own.source.annotation()),
-            label: Some(key.to_owned()),
-            required: annotated.map(|own| own.requirement.to_string()),
-            ..Cause::default()
-        };
-        if annotated.is_some() {
+        let on_key = self.on(key);
+        let mut cause = Cause::new(CauseKind::Contradiction).label(key);
+        if let Some(of_settings) = on_key.iter().find(|required| !required.source.is_annotation()) {
+            cause = cause.at(of_settings.source);
+        }
+        if let Some(annotated) = on_key.iter().find(|required| required.source.is_annotation()) {
             let sentence = format!("{} annotations' node label selectors conflict", shorten(self.namespace));
+            let cause = cause.at(annotated.source).required(&annotated.requirement);
             return Rejection::with_sentence(sentence, cause, explanation);
         }
         // The settings were validated. Only a value that replaces a reference can contradict something.
+        let namespace = quote(self.namespace);
         let contradicting = format!("the node selectors of namespace {namespace} contradict each other: ");
         Rejection::forbidden(cause, contradicting + &explanation)
     }
+}
+
+fn without_repeats(mut requirements: Vec<SourcedRequirement<'_>>) -> Vec<SourcedRequirement<'_>> {
+    if requirements.len() > 1 {
+        let all: Vec<&Requirement> = requirements.iter().map(|required| &required.requirement).collect();
+        let mut is_new = selector::are_new(&all).into_iter();
+        requirements.retain(|_| is_new.next() == Some(true));
+    }
+    requirements
 }

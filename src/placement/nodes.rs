@@ -11,7 +11,8 @@ use crate::request::User;
 use crate::review::Review;
 use crate::selector::{self, Requirement};
 use crate::settings::key::prefix_of;
-use crate::settings::{EntryAt, OnNodes, Placement, Setting, SettingPath, SettingsError, Source, reference};
+use crate::settings::reference::{self, StandIns};
+use crate::settings::{EntryAt, OnNodes, Placement, Setting, SettingPath, SettingsError, Source};
 
 /// Rejects the creation or update of a Node by a kubelet, if it sets, changes or removes labels that a node selector of
 /// the settings names, or that are listed in `guardedNodeLabels`.
@@ -54,12 +55,7 @@ pub fn validate(review: &mut Review<'_>, settings: &Placement) -> Result<(), Rej
          them",
         review.name,
     );
-    let cause = Cause {
-        kind: CauseKind::Requests,
-        setting: Some(SettingPath::Placement(Setting::OnNodes)),
-        label: Some(keys),
-        ..Cause::default()
-    };
+    let cause = Cause::new(CauseKind::Requests).setting(SettingPath::Placement(Setting::OnNodes)).label(&keys);
     Err(Rejection::forbidden(cause, explanation))
 }
 
@@ -67,13 +63,14 @@ pub fn validate(review: &mut Review<'_>, settings: &Placement) -> Result<(), Rej
 fn selected_labels(settings: &Placement) -> Result<BTreeSet<String>, SettingsError> {
     let cluster_default = Source::Placement(Setting::ClusterDefaultNodeSelector);
     let cluster_default = settings.cluster_default_node_selector.iter().map(|text| (cluster_default, text));
-    let of_entries = settings.namespaces.iter().enumerate().flat_map(|(position, entry)| {
-        entry.node_selectors().map(move |(setting, text)| (Source::Entry(EntryAt { position, entry }, setting), text))
+    let of_entries = EntryAt::all(settings).flat_map(|entry| {
+        entry.entry.node_selectors().map(move |(setting, text)| (Source::Entry(entry, setting), text))
     });
     let mut keys = BTreeSet::new();
     for (source, text) in cluster_default.chain(of_entries) {
         // The labels are the same, whatever a reference in their values says.
-        let text = reference::with_stand_ins(text).map_err(|problem| SettingsError::new(&source, problem))?;
+        let text =
+            reference::with_stand_ins(text, StandIns::Usual).map_err(|problem| SettingsError::new(&source, problem))?;
         match selector::parse(&text) {
             Ok(selector) => keys.extend(selector.requirements().iter().map(Requirement::key).map(str::to_owned)),
             Err(error) => return Err(SettingsError::new(&source, error)),

@@ -3,66 +3,70 @@
 
 use std::borrow::Cow;
 
-use super::entry::CandidateEntries;
+use super::entry::{CandidateEntries, MatchedEntry};
 use super::injection::{self, PodMutation};
+use super::mode::Mode;
 use super::named_node::{self, NamedNode};
 use super::node_affinity::{NODE_SELECTOR, NodeSelection, REQUIRED_AFFINITY, read_terms};
-use super::rules::{Mode, Rules, Severity};
-use super::subject::{PodSubject, RuntimeClass, SPEC};
+use super::rules::Rules;
+use super::severity::Severity;
+use super::subject::{PodSubject, RuntimeClass};
 use super::{conflict, preferences, requests, tolerations};
-use crate::cluster::{FieldMasks, NodeLookup, NodeName};
-use crate::decision::Rejection;
+use crate::cluster::LazyNode;
+use crate::decision::{Decision, Rejection};
 use crate::json::{RawObject, Within};
-use crate::object_meta;
+use crate::object_meta::{self, SPEC};
 use crate::review::Review;
 use crate::settings::Placement;
 use crate::toleration::Toleration;
 
-/// Validates a Pod that is created, and adds the requirements of its namespace. Looks the `node` that the Pod names up
-/// once, with the fields that the rules and node metadata (`masks`) need, and returns it.
+/// Validates a Pod that is created, and adds the requirements of its namespace. `node` is the node that the Pod names, if
+/// it names one.
 ///
 /// # Errors
 /// The first rule that the Pod breaks.
-pub fn admit_create<'t, 'a: 't>(
-    review: &mut Review<'a>,
-    settings: &Placement,
-    node: Option<&'t NodeName>,
-    mut masks: FieldMasks,
-) -> Result<NodeLookup<'t>, Rejection> {
-    let Review { request, object, decision, is_changed, name, lookups, .. } = review;
+pub fn admit_create(review: &mut Review<'_>, settings: &Placement, node: &mut LazyNode<'_>) -> Result<(), Rejection> {
+    let Review { request, object, decision, name, lookups, .. } = review;
     let entries = CandidateEntries::new(settings, &request.namespace).look_up(lookups)?;
     let matched = entries.for_pod(|| object_meta::labels(object).within("object"))?;
     let severity = matched.severity();
-    let spec = object.object("spec").within("object")?.unwrap_or_default();
-    let runtime_class = RuntimeClass::new(&spec, settings, lookups).within(SPEC)?;
+    let spec = object.object(SPEC).within("object")?.unwrap_or_default();
+    let runtime_class = RuntimeClass::new(&spec, settings, lookups).within(SPEC).within("object")?;
     let is_of_daemon_set = request.is_about_pod_of_daemon_set(object)?;
     let user = Some(&request.user);
-    let subject = PodSubject { name, path: SPEC, spec: &spec, user, is_of_daemon_set, runtime_class };
+    let subject =
+        PodSubject { name, is_template: false, path: SPEC, spec: &spec, user, is_of_daemon_set, runtime_class };
 
     let rules = Rules::for_request(&matched, user, Mode::Create);
-    let Some(rules) = matched.answer(rules, severity, decision)? else { return Ok(lookups.node(node, &masks)) };
-    let admitted = matched.answer(admit(&subject, &rules), severity, decision)?;
-    let Some(mut mutation) = admitted else { return Ok(lookups.node(node, &masks)) };
-    let named_node = matched.answer(NamedNode::new(&subject, &mutation), severity, decision)?;
-    let Some(named_node) = named_node else { return Ok(lookups.node(node, &masks)) };
-    masks.extend(named_node.iter().flat_map(NamedNode::field_masks));
-    let node = lookups.node(node, &masks);
-    let preferences = match named_node {
-        Some(named_node) => named_node.validate(&node).map(|()| Vec::new()),
-        None => preferences::missing(&subject, &matched, decision),
+    let Some(rules) = matched.answer(rules, severity, decision)? else { return Ok(()) };
+    let verdict = complete(&subject, &matched, &rules, node, decision);
+    let Some(mutation) = matched.answer(verdict, severity, decision)?.filter(|mutation| !mutation.is_empty()) else {
+        return Ok(());
     };
-    let Some(preferences) = matched.answer(preferences, severity, decision)? else { return Ok(node) };
-    mutation.preferences = preferences;
-    if mutation.is_empty() {
-        return Ok(node);
-    }
-    if severity == Severity::WouldBe {
+    if severity == Severity::Report {
         decision.would_add(&mutation.as_text());
-        return Ok(node);
+        return Ok(());
     }
-    mutation.apply(object.object_mut("spec").within("object")?, decision).within(SPEC)?;
-    *is_changed = true;
-    Ok(node)
+    let written = object.change().object_mut(SPEC).within("object")?;
+    Ok(mutation.apply(written, decision).within(SPEC).within("object")?)
+}
+
+/// Validates a Pod that is created, and the `node` that it names. Returns everything that is added to the Pod.
+fn complete<'p, 'r>(
+    subject: &PodSubject<'_, 'p>,
+    matched: &MatchedEntry<'_>,
+    rules: &'r Rules<'r>,
+    node: &mut LazyNode<'_>,
+    decision: &mut Decision<'_>,
+) -> Result<PodMutation<'p, 'r>, Rejection> {
+    let mutation = admit(subject, rules)?;
+    if let Some(named_node) = NamedNode::new(subject, &mutation)? {
+        node.require(named_node.field_masks());
+        named_node.validate(node.look_up())?;
+        return Ok(mutation);
+    }
+    let preferences = preferences::missing(subject, matched, decision)?;
+    Ok(PodMutation { preferences, ..mutation })
 }
 
 /// Validates a Pod that is created, a template, or any Pod of a Namespace. Returns everything that the `rules` add to it.
@@ -73,17 +77,17 @@ pub fn admit_create<'t, 'a: 't>(
 ///
 /// Upstream: `Admit` and `Validate` of the `PodNodeSelector` plugin.
 pub fn admit<'p, 'r>(subject: &PodSubject<'_, 'p>, rules: &'r Rules<'r>) -> Result<PodMutation<'p, 'r>, Rejection> {
-    let own = read_selection(subject, rules)?;
-    let mut merged = Cow::Borrowed(&own);
-    if subject.is_template() && (rules.nodes.validates_anything() || rules.tolerations.validates_anything()) {
+    let read = read_selection(subject, rules)?;
+    let mut merged = Cow::Borrowed(&read);
+    if subject.is_template && (rules.nodes.validates_anything() || rules.tolerations.validates_anything()) {
         // The API server adds the pairs of the RuntimeClass to Pods, and not to their templates.
         merged.to_mut().add_missing(&subject.runtime_class.scheduling()?.node_selector);
     }
     // The controller of DaemonSets replaces the node affinity of their Pods.
-    let terms_choose = !(subject.is_template() && subject.is_of_daemon_set);
+    let terms_choose = !(subject.is_template && subject.is_of_daemon_set);
     let required = rules.nodes.applicable_to(&merged, terms_choose);
     conflict::validate(&merged, &required, subject)?;
-    let mut selection = own;
+    let mut selection = read;
     let added = injection::inject(&mut selection, &required, subject)?;
     requests::validate(&selection, &added, subject, &rules.nodes)?;
     let tolerations = tolerations::admit(subject, &rules.tolerations)?;
@@ -94,12 +98,9 @@ pub fn admit<'p, 'r>(subject: &PodSubject<'_, 'p>, rules: &'r Rules<'r>) -> Resu
 /// Reads the Pod's nodeSelector, and the terms of its node affinity if they are needed.
 fn read_selection<'p>(subject: &PodSubject<'_, 'p>, rules: &Rules<'_>) -> Result<NodeSelection<'p>, Rejection> {
     let mut selection = NodeSelection { node_selector: subject.node_selector()?, terms: None };
-    if rules.nodes.reads_terms() || named_node::is_held(subject, rules, &rules.nodes.required)? {
-        let (terms, too_many) = read_terms(subject.spec).within(subject.path)?;
-        if let Some((most, what)) = too_many {
-            return Err(subject.too_many(most, what, &REQUIRED_AFFINITY.join(".")));
-        }
-        selection.terms = terms;
+    if rules.nodes.reads_terms() || named_node::is_checked(subject, rules, &rules.nodes.required)? {
+        let read = read_terms(subject.spec).within(subject.path).within("object")?;
+        selection.terms = read.map_err(|excess| subject.too_many(excess, &REQUIRED_AFFINITY.join(".")))?;
     }
     Ok(selection)
 }
@@ -110,25 +111,27 @@ fn read_selection<'p>(subject: &PodSubject<'_, 'p>, rules: &Rules<'_>) -> Result
 /// # Errors
 /// The first rule that the Pod breaks.
 pub fn validate_update(review: &mut Review<'_>, settings: &Placement) -> Result<(), Rejection> {
-    const OLD: &str = "oldObject.spec";
     let Review { request, object, decision, name, lookups, .. } = review;
-    let spec = object.object("spec").within("object")?.unwrap_or_default();
+    let spec = object.object(SPEC).within("object")?.unwrap_or_default();
     let old_object = request.old_object()?;
-    let old_spec = old_object.object("spec").within("oldObject")?.unwrap_or_default();
+    let old_spec = old_object.object(SPEC).within("oldObject")?.unwrap_or_default();
     let candidates = CandidateEntries::new(settings, &request.namespace);
     // A RuntimeClass can't change; that of the new object is not validated yet.
-    let runtime_class = RuntimeClass::new(&old_spec, settings, lookups).within(OLD)?;
+    let runtime_class = RuntimeClass::new(&old_spec, settings, lookups).within(SPEC).within("oldObject")?;
     let is_of_daemon_set = request.is_about_pod_of_daemon_set(object)?;
     let user = Some(&request.user);
-    let subject = PodSubject { name, path: SPEC, spec: &spec, user, is_of_daemon_set, runtime_class };
+    let subject =
+        PodSubject { name, is_template: false, path: SPEC, spec: &spec, user, is_of_daemon_set, runtime_class };
 
     // The new object's nodeName is not validated yet. Only the old one counts.
-    let is_bound = !old_spec.string("nodeName").within(OLD)?.is_empty();
-    let mut changes =
-        Changes { selects: !is_bound && is_selection_changed(&spec, &old_spec)?, tolerations: Ok(Vec::new()) };
-    if candidates.may_validate_tolerations() {
-        changes.tolerations = tolerations::new_of_pod(&subject, &old_spec);
-    }
+    let is_bound = !old_spec.string("nodeName").within(SPEC).within("oldObject")?.is_empty();
+    let selects = !is_bound && is_selection_changed(&spec, &old_spec)?;
+    let added = if candidates.may_validate_tolerations() {
+        tolerations::new_of_pod(&subject, &old_spec)
+    } else {
+        Ok(Vec::new())
+    };
+    let changes = Changes { selects, tolerations: added };
     let (selects, tolerates) = (changes.selects, changes.tolerates());
     if !selects && !tolerates {
         return Ok(());
@@ -156,9 +159,9 @@ impl Changes {
     /// Validates the changes by `rules`, which were read for them.
     fn validate(self, subject: &PodSubject<'_, '_>, rules: &Rules<'_>) -> Result<(), Rejection> {
         if self.selects {
-            let own = read_selection(subject, rules)?;
-            conflict::validate(&own, &rules.nodes.applicable_to(&own, true), subject)?;
-            requests::validate(&own, &[], subject, &rules.nodes)?;
+            let selection = read_selection(subject, rules)?;
+            conflict::validate(&selection, &rules.nodes.applicable_to(&selection, true), subject)?;
+            requests::validate(&selection, &[], subject, &rules.nodes)?;
         }
         if rules.tolerations.validates_anything() {
             tolerations::validate_new(&self.tolerations?, subject, &rules.tolerations)?;
@@ -171,7 +174,7 @@ fn is_selection_changed(spec: &RawObject<'_>, old_spec: &RawObject<'_>) -> Resul
     if spec.member(NODE_SELECTOR) != old_spec.member(NODE_SELECTOR) {
         return Ok(true);
     }
-    let required = spec.object_at(&REQUIRED_AFFINITY).within(SPEC)?;
+    let required = spec.object_at(&REQUIRED_AFFINITY).within(SPEC).within("object")?;
     // An unreadable old affinity counts as none.
     Ok(required != old_spec.object_at(&REQUIRED_AFFINITY).unwrap_or_default())
 }

@@ -37,38 +37,37 @@ pub fn missing(
     matched: &MatchedEntry<'_>,
     decision: &mut Decision<'_>,
 ) -> Result<Vec<Preference>, Rejection> {
-    let Some(at) = matched.entry.filter(|at| !at.entry.preferred_node_selector.is_empty()) else {
+    let Some(entry) = matched.entry.filter(|entry| !entry.preferred_node_selector.is_empty()) else {
         return Ok(Vec::new());
     };
     if !subject.node_name()?.is_empty() {
         return Ok(Vec::new());
     }
-    let affinity = subject.spec.object_at(&AFFINITY).within(subject.path)?.unwrap_or_default();
+    let affinity = subject.spec.object_at(&AFFINITY).within(subject.path).within("object")?.unwrap_or_default();
     let path = AFFINITY.join(".");
+    let too_many = |excess| subject.too_many(excess, &format!("{path}.{PREFERRED}"));
     let read = node_affinity::read_list(&affinity, PREFERRED, Preference::read);
-    let (mut all, mut size, mut excess) = read.within(&path).within(subject.path)?;
-    let own = all.len();
+    let read = read.within(&path).within(subject.path).within("object")?;
+    let (present, mut size) = read.map_err(too_many)?;
     let mut identities = BTreeSet::new();
-    identities.extend(all.iter().filter_map(|own| own.identity.clone()));
-    for preferred in &at.entry.preferred_node_selector {
-        match matched.selector(Source::Entry(at, Setting::PreferredNodeSelector), &preferred.selector) {
-            Err(rejection) if rejection.is_unresolved() => decision.warn_instead(&rejection),
-            selector => {
-                let preference = Preference::new(preferred.weight, Term::from_requirements(selector?.requirements()));
+    identities.extend(present.iter().filter_map(|preference| preference.identity.clone()));
+    let mut missing = Vec::new();
+    for preferred in &entry.preferred_node_selector {
+        match matched.selector(Source::Entry(entry, Setting::PreferredNodeSelector), &preferred.selector)? {
+            Err(unresolved) => decision.warn_instead(unresolved.rejection()),
+            Ok(selector) => {
+                let preference = Preference::new(preferred.weight, Term::from_requirements(selector.requirements()));
                 if preference.identity.as_ref().is_none_or(|identity| identities.insert(identity.clone())) {
                     size += preference.term.size();
-                    all.push(preference);
+                    missing.push(preference);
                 }
             }
         }
     }
-    if all.len() > own {
-        excess = excess.or(node_affinity::too_many(all.len(), size));
+    if !missing.is_empty() {
+        node_affinity::check_amount(present.len() + missing.len(), size).map_err(too_many)?;
     }
-    match excess {
-        Some((most, what)) => Err(subject.too_many(most, what, &format!("{path}.{PREFERRED}"))),
-        None => Ok(all.split_off(own)),
-    }
+    Ok(missing)
 }
 
 /// Writes `preferences` into `spec`.
@@ -91,7 +90,7 @@ pub fn write(preferences: &[Preference], spec: &mut RawObject<'_>) -> Result<(),
 
 /// Returns `preferences`, as the audit log has them.
 pub fn as_text(preferences: &[Preference]) -> String {
-    joined(preferences.iter().filter_map(|own| own.term.selector()), "; ")
+    joined(preferences.iter().filter_map(|preference| preference.term.selector()), "; ")
 }
 
 impl Preference {

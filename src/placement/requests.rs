@@ -1,6 +1,6 @@
 //! Checks node selections against the whitelist and the forbidden labels of the namespace.
 
-use super::node_affinity::{NODE_SELECTOR, NodeSelection, REQUIRED_AFFINITY, Requested};
+use super::node_affinity::{Excess, HOSTNAME, NODE_SELECTOR, NodeSelection, REQUIRED_AFFINITY, Requested};
 use super::node_rules::{NodeRules, SourcedForbiddenLabels, SourcedRequirement, SourcedWhitelist};
 use super::subject::PodSubject;
 use crate::decision::{Cause, CauseKind, Rejection};
@@ -9,9 +9,6 @@ use crate::message::{quote, shorten};
 
 /// The in-tree sentence for a Pod that requests more than its namespace allows.
 pub(super) const NOT_ALLOWED: &str = "pod node label selector labels conflict with its namespace whitelist";
-
-/// The label that has the name of a node as its value. `matchFields` select by that name, too.
-pub const HOSTNAME: &str = "kubernetes.io/hostname";
 
 /// Rejects a Pod whose `selection` is not allowed, or selects nodes by a forbidden label. Skips the requirements of the
 /// entry itself, and pairs of the RuntimeClass. `added` are the requirements that the namespace added.
@@ -31,11 +28,11 @@ pub fn validate(
         return Ok(());
     }
     if selection.node_selector.len() > MOST_PAIRS {
-        return Err(subject.too_many(MOST_PAIRS, "pairs", NODE_SELECTOR));
+        return Err(subject.too_many(Excess { most: MOST_PAIRS, what: "pairs" }, NODE_SELECTOR));
     }
     let mut comparisons = 0;
     for requested in selection.requested(settings.on_node_affinity) {
-        let required = forbidden.as_ref().map(|forbidden| &forbidden.own);
+        let required = forbidden.as_ref().map(|forbidden| &forbidden.required);
         for list in whitelist.iter().map(|allowed| &allowed.whitelist).chain(required) {
             comparisons += list.comparisons_on(requested.key()) * requested.size();
         }
@@ -49,12 +46,13 @@ pub fn validate(
         if not_allowing.is_none() && forbidding.is_none() || is_of_class(&requested, subject)? {
             continue;
         }
-        let added = added.iter().find(|own| requested.is(&own.requirement));
-        return Err(match (not_allowing, forbidding) {
-            (Some(allowed), _) => not_allowed(&requested, added, allowed, subject),
-            (None, Some(forbidden)) => forbidden_label(&requested, added, forbidden, subject),
-            (None, None) => continue,
-        });
+        let added = added.iter().find(|added| requested.is_same_as(&added.requirement));
+        if let Some(allowed) = not_allowing {
+            return Err(not_allowed(&requested, added, allowed, subject));
+        }
+        if let Some(forbidden) = forbidding {
+            return Err(forbidden_label(&requested, added, forbidden, subject));
+        }
     }
     Ok(())
 }
@@ -73,17 +71,18 @@ fn allows(allowed: &SourcedWhitelist<'_>, requested: &Requested<'_>, subject: &P
 }
 
 fn forbids(forbidden: &SourcedForbiddenLabels<'_>, requested: &Requested<'_>, subject: &PodSubject<'_, '_>) -> bool {
-    let SourcedForbiddenLabels { labels, own, .. } = forbidden;
+    let SourcedForbiddenLabels { labels, required, .. } = forbidden;
     match requested {
-        Requested::Pair(key, value) => labels.names(key) && !own.requires_value(key, value),
+        Requested::Pair(key, value) => labels.names(key) && !required.requires_value(key, value),
         Requested::Expression(expression) => {
-            let is_own = |requirement| own.requires(requirement);
-            labels.names(&expression.key) && !expression.requirement.as_ref().is_some_and(is_own)
+            let is_required = |requirement| required.requires(requirement);
+            labels.names(&expression.key) && !expression.requirement.as_ref().is_some_and(is_required)
         }
         Requested::Field(_) => labels.names(HOSTNAME) && !subject.is_pinned(),
     }
 }
 
+/// Returns whether the RuntimeClass of the Pod adds what is requested.
 fn is_of_class(requested: &Requested<'_>, subject: &PodSubject<'_, '_>) -> Result<bool, Rejection> {
     match requested {
         Requested::Pair(key, value) => Ok(subject.runtime_class.scheduling()?.selects(key, value)),
@@ -91,6 +90,7 @@ fn is_of_class(requested: &Requested<'_>, subject: &PodSubject<'_, '_>) -> Resul
     }
 }
 
+/// Rejects a request that a whitelist does not allow.
 fn not_allowed(
     requested: &Requested<'_>,
     added: Option<&SourcedRequirement<'_>>,
@@ -99,9 +99,9 @@ fn not_allowed(
 ) -> Rejection {
     let SourcedWhitelist { whitelist, source, namespace, unresolved } = allowed;
     if let Some(unresolved) = unresolved {
-        return unresolved.clone();
+        return unresolved.rejection().clone();
     }
-    let (name, shown, allowed) = (subject.name, requested.words(), whitelist.selector().to_string());
+    let (name, shown, allowed) = (subject.name, requested.name(), whitelist.selector().to_string());
     let whitelist = format!("{source} ({})", quote(&allowed));
     let explanation = match added {
         Some(SourcedRequirement { source, .. }) => format!(
@@ -111,17 +111,18 @@ fn not_allowed(
         ),
         None => format!("{name} requests {shown}, which {whitelist} does not allow; remove it, or have it allowed"),
     };
-    let cause = Cause { required: Some(allowed), ..cause(requested, added) };
-    Rejection::with_sentence(NOT_ALLOWED, Cause { setting: source.setting(), ..cause }, explanation)
+    let cause = cause(requested, added).at(*source).required(&allowed);
+    Rejection::with_sentence(NOT_ALLOWED, cause, explanation)
 }
 
+/// Rejects a request to select nodes by a forbidden label.
 fn forbidden_label(
     requested: &Requested<'_>,
     added: Option<&SourcedRequirement<'_>>,
     forbidden: &SourcedForbiddenLabels<'_>,
     subject: &PodSubject<'_, '_>,
 ) -> Rejection {
-    let (name, shown, source) = (subject.name, requested.words(), forbidden.source);
+    let (name, shown, source) = (subject.name, requested.name(), forbidden.source);
     let label = if let Requested::Field(_) = requested { HOSTNAME } else { requested.key() };
     let forbids = format!("{source} forbids to select nodes by {}", shorten(label));
     let explanation = match added {
@@ -132,17 +133,12 @@ fn forbidden_label(
         ),
         None => format!("{name} requests {shown}, but {forbids}; remove it"),
     };
-    let label = Some(label.to_owned());
-    Rejection::forbidden(Cause { setting: source.setting(), label, ..cause(requested, added) }, explanation)
+    Rejection::forbidden(cause(requested, added).at(source).label(label), explanation)
 }
 
-/// Returns the common part of all causes. A requirement that the namespace added contradicts the setting that refuses it.
+/// Returns the common part of both causes. A requirement that the namespace added contradicts the setting that refuses it.
 fn cause(requested: &Requested<'_>, added: Option<&SourcedRequirement<'_>>) -> Cause {
-    Cause {
-        kind: if added.is_some() { CauseKind::Contradiction } else { CauseKind::Requests },
-        annotation: added.and_then(|own| own.source.annotation()),
-        label: Some(requested.key().to_owned()),
-        requested: Some(requested.to_string()),
-        ..Cause::default()
-    }
+    let kind = if added.is_some() { CauseKind::Contradiction } else { CauseKind::Requests };
+    let cause = Cause::new(kind).label(requested.key()).requested(requested);
+    cause.at_annotation(added.map(|added| added.source))
 }

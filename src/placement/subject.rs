@@ -2,7 +2,7 @@
 
 use std::cell::OnceCell;
 
-use super::node_affinity::NODE_SELECTOR;
+use super::node_affinity::{Excess, NODE_SELECTOR};
 use crate::cluster::{Lookups, Scheduling};
 use crate::decision::{CauseKind, Rejection};
 use crate::json::{Pairs, RawObject, ReadError, Within};
@@ -11,14 +11,13 @@ use crate::object_meta::ObjectName;
 use crate::request::User;
 use crate::settings::{OnRuntimeClasses, Placement};
 
-/// The path of a Pod's spec in the request.
-pub const SPEC: &str = "object.spec";
-
 /// A Pod, or the template of Pods, whose placement is decided.
 pub struct PodSubject<'p, 'a> {
     /// Its name in messages.
     pub name: &'p ObjectName,
-    /// The path of its PodSpec.
+    /// Whether it is a template.
+    pub is_template: bool,
+    /// The path of its PodSpec in the object.
     pub path: &'p str,
     /// Its PodSpec.
     pub spec: &'p RawObject<'a>,
@@ -36,7 +35,7 @@ impl<'a> PodSubject<'_, 'a> {
     /// # Errors
     /// It can't be read.
     pub fn node_selector(&self) -> Result<Pairs<'a>, ReadError> {
-        Ok(self.spec.get(NODE_SELECTOR).within(self.path)?.unwrap_or_default())
+        Ok(self.spec.get(NODE_SELECTOR).within(self.path).within("object")?.unwrap_or_default())
     }
 
     /// Returns the node that it names, or an empty text.
@@ -44,12 +43,7 @@ impl<'a> PodSubject<'_, 'a> {
     /// # Errors
     /// The spec can't be read.
     pub fn node_name(&self) -> Result<String, ReadError> {
-        self.spec.string("nodeName").within(self.path)
-    }
-
-    /// Returns whether it is a template.
-    pub const fn is_template(&self) -> bool {
-        matches!(self.name, ObjectName::TemplateOf(..))
+        self.spec.string("nodeName").within(self.path).within("object")
     }
 
     /// Returns whether the audit scanner sent it. It runs already, and a scheduler has chosen its node.
@@ -60,21 +54,20 @@ impl<'a> PodSubject<'_, 'a> {
     /// Returns whether it is a Pod that the DaemonSet controller made, which pins its Pods to their nodes by
     /// `matchFields`.
     pub const fn is_pinned(&self) -> bool {
-        self.is_of_daemon_set && !self.is_template()
+        self.is_of_daemon_set && !self.is_template
     }
 
-    /// Returns the rejection of one that has more than `most` of something in `field` of its PodSpec.
-    pub fn too_many(&self, most: usize, what: &str, field: &str) -> Rejection {
+    /// Rejects it for exceeding a limit in `field` of its PodSpec.
+    pub fn too_many(&self, Excess { most, what }: Excess, field: &str) -> Rejection {
         Rejection::too_many(self.name, most, what, &format!("{}.{field}", self.path))
     }
 
-    /// Returns the rejection of one whose values in `field` of its PodSpec take too many comparisons.
+    /// Rejects it for values in `field` of its PodSpec that take too many comparisons.
     pub fn too_much_to_compare(&self, field: &str) -> Rejection {
-        let path = self.path.strip_prefix("object.").unwrap_or(self.path);
         let explanation = format!(
-            "{} has so many values in {path}.{field} that more than {MOST_COMPARISONS} comparisons with those of its \
+            "{} has so many values in {}.{field} that more than {MOST_COMPARISONS} comparisons with those of its \
              namespace are needed; remove some",
-            self.name
+            self.name, self.path
         );
         Rejection::forbidden(CauseKind::Limit, explanation)
     }

@@ -1,11 +1,12 @@
 //! The rules of a namespace about tolerations.
 
-use super::entry::{MatchedEntry, read_annotation};
-use super::rules::Mode;
+use super::entry::MatchedEntry;
+use super::mode::Mode;
+use super::resolve::{Unresolved, read_annotation};
 use crate::decision::{Cause, CauseKind, Rejection};
 use crate::limits::LONGEST_ANNOTATION;
 use crate::message::quote;
-use crate::settings::{NamespaceEntry, OnExtendedResources, Setting, Source, reference};
+use crate::settings::{OnExtendedResources, Setting, Source, reference};
 use crate::toleration::{Toleration, Tolerations, from_annotation};
 
 /// The annotation of a namespace that holds what is added to its Pods (`NSDefaultTolerations`).
@@ -38,10 +39,10 @@ pub struct TolerationList<'s> {
     /// The setting or annotation.
     pub source: Source<'s>,
     /// Set if a reference could not be resolved.
-    pub unresolved: Option<Rejection>,
+    pub unresolved: Option<Unresolved>,
 }
 
-/// Why a Pod must not have a toleration.
+/// The reason that a Pod must not have a toleration.
 #[derive(Clone, Copy, Debug)]
 pub struct Objection<'r> {
     /// The list that forbids it or does not allow it.
@@ -56,69 +57,44 @@ impl<'s> TolerationRules<'s> {
     /// # Errors
     /// An annotation is malformed; a default is forbidden.
     pub fn new(matched: &MatchedEntry<'s>, mode: Mode) -> Result<Self, Rejection> {
-        let settings = matched.settings;
-        let mut rules = Self::default();
-        if mode != Mode::BindingByAnnotations {
-            rules = Self::of_settings(matched, mode)?;
+        let of_settings = match mode {
+            Mode::BindingByAnnotations => Self::default(),
+            _ => Self::of_settings(matched, mode)?,
+        };
+        if mode == Mode::Binding || !matched.settings.honors_toleration_annotations() {
+            return Ok(of_settings);
         }
-        if settings.honors_toleration_annotations() && mode != Mode::Binding {
-            rules.defaults = TolerationList::in_annotation(DEFAULTS_ANNOTATION, matched)?.or(rules.defaults);
-            let whitelist = TolerationList::in_annotation(WHITELIST_ANNOTATION, matched)?;
-            // An empty one allows everything, as in-tree: it can only narrow.
-            rules.allowed.extend(whitelist.filter(|whitelist| !whitelist.tolerations.is_empty()));
-        }
-        Ok(rules)
+        let defaults = TolerationList::in_annotation(DEFAULTS_ANNOTATION, matched)?.or(of_settings.defaults);
+        let whitelist = TolerationList::in_annotation(WHITELIST_ANNOTATION, matched)?;
+        let mut allowed = of_settings.allowed;
+        // An empty one allows everything, as in-tree: it can only narrow.
+        allowed.extend(whitelist.filter(|whitelist| !whitelist.tolerations.is_empty()));
+        Ok(Self { defaults, allowed, ..of_settings })
     }
 
     /// Returns the rules of the settings, and of the entry that applies.
     fn of_settings(matched: &MatchedEntry<'s>, mode: Mode) -> Result<Self, Rejection> {
         let settings = matched.settings;
-        let tolerate_extended_resources = settings.on_extended_resources == OnExtendedResources::Tolerate;
-        let mut rules = Self { tolerate_extended_resources, ..Self::default() };
-        if let Some(at) = matched.entry {
-            let NamespaceEntry { default_tolerations, allowed_tolerations, forbidden_tolerations, .. } = at.entry;
-            let read = |list: &'s Option<Vec<Toleration>>, setting| {
-                TolerationList::read(list.as_deref()?, Source::Entry(at, setting), matched, mode)
-            };
-            rules.defaults = read(default_tolerations, Setting::DefaultTolerations);
-            rules.allowed.extend(read(allowed_tolerations, Setting::AllowedTolerations));
-            rules.forbidden = forbidden_tolerations.as_deref().and_then(|list| {
-                TolerationList::read_forbidden(list, Source::Entry(at, Setting::ForbiddenTolerations), matched, mode)
-            });
-        }
-        if let (None, Some(list)) = (&rules.defaults, &settings.cluster_default_tolerations) {
+        let read = |setting| TolerationList::of_entry(setting, matched, mode);
+        let cluster_defaults = || {
             let source = Source::Placement(Setting::ClusterDefaultTolerations);
-            rules.defaults = TolerationList::read(list, source, matched, mode);
-        }
-        rules.reject_forbidden_defaults()?;
-        rules.defaults_of_settings = rules.defaults.as_ref().map(|list| list.tolerations.clone()).unwrap_or_default();
-        Ok(rules)
+            TolerationList::read(settings.cluster_default_tolerations.as_deref()?, source, matched, mode)
+        };
+        let defaults = read(Setting::DefaultTolerations).or_else(cluster_defaults);
+        let forbidden = read(Setting::ForbiddenTolerations);
+        reject_forbidden_default(defaults.as_ref(), forbidden.as_ref())?;
+        Ok(Self {
+            defaults_of_settings: defaults.as_ref().map(|list| list.tolerations.clone()).unwrap_or_default(),
+            defaults,
+            allowed: read(Setting::AllowedTolerations).into_iter().collect(),
+            forbidden,
+            tolerate_extended_resources: settings.on_extended_resources == OnExtendedResources::Tolerate,
+        })
     }
 
     /// Returns the rules for exempt users. They may tolerate everything, and get the same defaults.
     pub(super) fn without_limits(self) -> Self {
         Self { allowed: Vec::new(), forbidden: None, ..self }
-    }
-
-    /// Rejects a default that is forbidden. `validate_settings` finds those without references.
-    fn reject_forbidden_defaults(&self) -> Result<(), Rejection> {
-        let (Some(forbidden), Some(defaults)) = (&self.forbidden, &self.defaults) else { return Ok(()) };
-        let is_forbidden = |default: &&Toleration| forbidden.tolerations.first_overlapping(default).is_some();
-        let Some(default) = defaults.tolerations.iter().find(is_forbidden) else { return Ok(()) };
-        forbidden.reject_unresolved()?;
-        let explanation = format!(
-            "{} adds {} to Pods, which {} forbids; change one of the two, or no Pod can be created",
-            defaults.source,
-            quote(&default.to_string()),
-            forbidden.source
-        );
-        let cause = Cause {
-            kind: CauseKind::Contradiction,
-            setting: forbidden.source.setting(),
-            taint: Some(default.to_string()),
-            ..Cause::default()
-        };
-        Err(Rejection::forbidden(cause, explanation))
     }
 
     /// Returns whether tolerations are limited.
@@ -162,49 +138,63 @@ impl<'s> TolerationRules<'s> {
     }
 }
 
+/// Rejects a default that is forbidden. `validate_settings` finds those without references.
+fn reject_forbidden_default(
+    defaults: Option<&TolerationList<'_>>,
+    forbidden: Option<&TolerationList<'_>>,
+) -> Result<(), Rejection> {
+    let (Some(defaults), Some(forbidden)) = (defaults, forbidden) else { return Ok(()) };
+    let is_forbidden = |default: &&Toleration| forbidden.tolerations.first_overlapping(default).is_some();
+    let Some(default) = defaults.tolerations.iter().find(is_forbidden) else { return Ok(()) };
+    forbidden.reject_unresolved()?;
+    let explanation = format!(
+        "{} adds {} to Pods, which {} forbids; change one of the two, or no Pod can be created",
+        defaults.source,
+        quote(&default.to_string()),
+        forbidden.source
+    );
+    let cause = Cause::new(CauseKind::Contradiction).at(forbidden.source).taint(default);
+    Err(Rejection::forbidden(cause, explanation))
+}
+
 impl<'s> TolerationList<'s> {
-    /// Reads `list` of the settings, with its references filled in. Returns an empty list if one can't be resolved, or
-    /// `None` if `mode` omits it.
+    /// Returns the list `setting` of the entry that applies, as [`read`](Self::read) does.
+    fn of_entry(setting: Setting, matched: &MatchedEntry<'s>, mode: Mode) -> Option<Self> {
+        let entry = matched.entry?;
+        let (_, list) = entry.entry.toleration_lists().find(|(listed, _)| *listed == setting)?;
+        Self::read(list, Source::Entry(entry, setting), matched, mode)
+    }
+
+    /// Reads `list` of the settings, with its references filled in. Returns `None` if one can't be resolved, and `mode`
+    /// omits the list.
+    ///
+    /// Keys and effects have no references: a forbidden toleration that can't be filled in may be meant for every value of
+    /// its key.
     fn read(list: &'s [Toleration], source: Source<'s>, matched: &MatchedEntry<'s>, mode: Mode) -> Option<Self> {
         if !list.iter().any(|toleration| reference::is_in(&toleration.value)) {
             return Some(Self { tolerations: Tolerations::new(list), source, unresolved: None });
         }
-        let mut filled = Vec::with_capacity(list.len());
+        let forbids = matches!(source, Source::Entry(_, Setting::ForbiddenTolerations));
+        let (mut filled, mut unresolved) = (Vec::with_capacity(list.len()), None);
         for toleration in list {
             match matched.toleration(source, toleration) {
                 Ok(toleration) => filled.push(toleration),
-                Err(error) if mode.omits(&error) => return None,
-                Err(error) => {
+                Err(_) if mode.omits_unresolved() => return None,
+                Err(error) if !forbids => {
                     return Some(Self { tolerations: Tolerations::default(), source, unresolved: Some(error) });
+                }
+                Err(error) => {
+                    unresolved.get_or_insert(error);
+                    filled.push(Toleration::exists(&toleration.key, &toleration.effect));
                 }
             }
         }
-        Some(Self { tolerations: Tolerations::new(filled), source, unresolved: None })
-    }
-
-    /// Reads `list` of the settings as forbidden tolerations. Keys and effects have no references: a toleration that can't
-    /// be filled in may be meant for every value of its key.
-    fn read_forbidden(
-        list: &'s [Toleration],
-        source: Source<'s>,
-        matched: &MatchedEntry<'s>,
-        mode: Mode,
-    ) -> Option<Self> {
-        let forbidden = Self::read(list, source, matched, mode)?;
-        if forbidden.unresolved.is_none() {
-            return Some(forbidden);
-        }
-        let mut every_meant = Vec::with_capacity(list.len());
-        for toleration in list {
-            let every_value = Toleration::exists(&toleration.key, &toleration.effect);
-            every_meant.push(matched.toleration(source, toleration).unwrap_or(every_value));
-        }
-        Some(Self { tolerations: Tolerations::new(every_meant), ..forbidden })
+        Some(Self { tolerations: Tolerations::new(filled), source, unresolved })
     }
 
     /// Reads the annotation `key`. Returns `None` if it is missing.
     fn in_annotation(key: &'s str, matched: &MatchedEntry<'s>) -> Result<Option<Self>, Rejection> {
-        let Some(text) = matched.found.annotations.get(key) else { return Ok(None) };
+        let Some(text) = matched.metadata.annotations.get(key) else { return Ok(None) };
         let source = Source::Annotation { key, namespace: matched.namespace };
         let read = read_annotation("a list of tolerations", source, text, LONGEST_ANNOTATION, from_annotation);
         Ok(Some(Self { tolerations: Tolerations::new(read?), source, unresolved: None }))
@@ -215,6 +205,6 @@ impl<'s> TolerationList<'s> {
     /// # Errors
     /// The missing label.
     pub fn reject_unresolved(&self) -> Result<(), Rejection> {
-        self.unresolved.clone().map_or(Ok(()), Err)
+        self.unresolved.clone().map_or(Ok(()), |unresolved| Err(unresolved.into()))
     }
 }

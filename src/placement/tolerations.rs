@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::Deserialize;
 
+use super::node_affinity::Excess;
 use super::subject::PodSubject;
 use super::toleration_rules::{Objection, TolerationRules};
 use crate::decision::{Cause, CauseKind, Rejection};
@@ -55,12 +56,12 @@ pub fn write(added: &[Toleration], spec: &mut RawObject<'_>) -> Result<(), ReadE
 /// # Errors
 /// They can't be read, or there are too many.
 pub fn of_pod(subject: &PodSubject<'_, '_>) -> Result<Vec<Toleration>, Rejection> {
-    let (tolerations, has_more) = read_first(subject.spec, MOST_TOLERATIONS).within(subject.path)?;
+    let (tolerations, has_more) = read_first(subject.spec, MOST_TOLERATIONS).within(subject.path).within("object")?;
     if has_more { Err(too_many_tolerations(subject)) } else { Ok(tolerations) }
 }
 
-/// Returns the tolerations of an updated Pod that `old_spec` does not have. Those of `old_spec` beyond the bound don't
-/// count.
+/// Returns the tolerations of an updated Pod that `old_spec` does not have. Of `old_spec`, at most as many are read as a
+/// Pod may have.
 ///
 /// # Errors
 /// They can't be read, or there are too many.
@@ -77,7 +78,7 @@ pub fn new_of_pod(subject: &PodSubject<'_, '_>, old_spec: &RawObject<'_>) -> Res
 }
 
 fn too_many_tolerations(subject: &PodSubject<'_, '_>) -> Rejection {
-    subject.too_many(MOST_TOLERATIONS, TOLERATIONS, TOLERATIONS)
+    subject.too_many(Excess { most: MOST_TOLERATIONS, what: TOLERATIONS }, TOLERATIONS)
 }
 
 /// Validates the tolerations that a Pod has, and those that it gets. Returns the latter.
@@ -88,24 +89,24 @@ pub fn admit(subject: &PodSubject<'_, '_>, rules: &TolerationRules<'_>) -> Resul
     if rules.is_empty() {
         return Ok(Vec::new());
     }
-    if subject.is_template() && rules.validates_anything() {
+    if subject.is_template && rules.validates_anything() {
         // The API server adds the RuntimeClass's tolerations to the Pods.
         validate(&subject.runtime_class.scheduling()?.tolerations, None, &[], rules, subject)?;
     }
-    let own = of_pod(subject)?;
+    let present = of_pod(subject)?;
     let of_extended = for_extended_resources(subject, rules)?;
-    validate(&own, None, &of_extended, rules, subject)?;
+    validate(&present, None, &of_extended, rules, subject)?;
     let mut added = Vec::new();
     if let Some(defaults) = &rules.defaults {
         defaults.reject_unresolved()?;
-        added = toleration::missing(&own, defaults.tolerations.to_vec());
+        added = toleration::missing(&present, defaults.tolerations.to_vec());
         validate(&added, Some(defaults.source), &of_extended, rules, subject)?;
     }
     if !of_extended.is_empty() {
-        let all: Vec<Toleration> = own.iter().chain(&added).cloned().collect();
+        let all = [present.as_slice(), &added].concat();
         added.extend(toleration::missing(&all, of_extended));
     }
-    if !added.is_empty() && own.len() + added.len() > MOST_TOLERATIONS {
+    if !added.is_empty() && present.len() + added.len() > MOST_TOLERATIONS {
         return Err(too_many_tolerations(subject));
     }
     Ok(added)
@@ -138,15 +139,14 @@ fn for_extended_resources(
     if !rules.tolerate_extended_resources {
         return Ok(Vec::new());
     }
-    let too_many = |most, what: &str| {
+    let too_many = |most, what| {
         let [containers, init_containers] = CONTAINERS;
-        let path = subject.path.strip_prefix("object.").unwrap_or(subject.path);
-        Err(subject.too_many(most, what, &format!("{containers} and {path}.{init_containers}")))
+        Err(subject.too_many(Excess { most, what }, &format!("{containers} and {}.{init_containers}", subject.path)))
     };
     let (mut names, mut count) = (BTreeSet::new(), 0);
     for list in CONTAINERS {
-        let containers =
-            subject.spec.first::<Option<FromObject<Container>>>(list, MOST_CONTAINERS).within(subject.path)?;
+        let containers = subject.spec.first::<Option<FromObject<Container>>>(list, MOST_CONTAINERS);
+        let containers = containers.within(subject.path).within("object")?;
         count += containers.count();
         if count > MOST_CONTAINERS {
             return too_many(MOST_CONTAINERS, "containers");
@@ -156,7 +156,7 @@ fn for_extended_resources(
         {
             // The API server writes the limits of Pods among their requests, and not those of templates
             // (`SetDefaults_Pod`).
-            let limits = resources.limits.filter(|_| subject.is_template());
+            let limits = resources.limits.filter(|_| subject.is_template);
             for resource in resources.requests.into_iter().chain(limits).flat_map(|above_zero| above_zero.extended) {
                 names.insert(resource);
             }
@@ -222,13 +222,8 @@ fn validate(
             ),
             None => format!("{name} tolerates {shown}, which {what}; {remedy}"),
         };
-        let cause = Cause {
-            kind: if added_by.is_some() { CauseKind::Contradiction } else { CauseKind::Requests },
-            setting: source.setting(),
-            annotation: source.annotation().or_else(|| added_by.and_then(|adding| adding.annotation())),
-            taint: Some(toleration.to_string()),
-            ..Cause::default()
-        };
+        let kind = if added_by.is_some() { CauseKind::Contradiction } else { CauseKind::Requests };
+        let cause = Cause::new(kind).at_annotation(added_by).at(source).taint(toleration);
         return Err(Rejection::with_sentence(TOLERATIONS_CONFLICT, cause, explanation));
     }
     Ok(())

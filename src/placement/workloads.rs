@@ -3,14 +3,16 @@
 
 use super::entry::CandidateEntries;
 use super::injection::PodMutation;
+use super::mode::Mode;
 use super::node_rules::SourcedRequirement;
 use super::pods;
-use super::rules::{Mode, Rules, Severity};
+use super::rules::Rules;
+use super::severity::Severity;
 use super::subject::{PodSubject, RuntimeClass};
 use crate::decision::{Cause, CauseKind, Rejection};
 use crate::json::{ReadError, Within};
 use crate::message::{quote, shorten};
-use crate::object_meta::{self, ObjectName};
+use crate::object_meta::{self, ObjectName, SPEC};
 use crate::resource::Resource;
 use crate::review::Review;
 use crate::settings::{OnDaemonSets, OnRejectedPods, Placement, Setting, SettingPath};
@@ -39,16 +41,17 @@ pub fn admit(review: &mut Review<'_>, settings: &Placement) -> Result<(), Reject
 /// Validates the template like a Pod. Adds the missing parts to the template of a DaemonSet, or rejects it: its controller
 /// plans one Pod per node from the template, and a selector that only its Pods have leaves Pods that can never run.
 fn complete(review: &mut Review<'_>, settings: &Placement, is_owned: bool, only_warns: bool) -> Result<(), Rejection> {
-    let Review { request, resource, object, decision, is_changed, lookups, .. } = review;
+    let Review { request, resource, object, decision, lookups, .. } = review;
     let Some(template) = object.object_at(resource.template()).within("object")? else { return Ok(()) };
-    let template_path = format!("object.{}", resource.template().join("."));
-    let path = format!("{template_path}.spec");
-    let spec = template.object("spec").within(&path)?.unwrap_or_default();
+    let template_path = resource.template().join(".");
+    let path = format!("{template_path}.{SPEC}");
+    let spec = template.object(SPEC).within(&path).within("object")?.unwrap_or_default();
     let name = ObjectName::TemplateOf(*resource, object_meta::name(object).within("object")?);
-    let runtime_class = RuntimeClass::new(&spec, settings, lookups).within(&path)?;
+    let runtime_class = RuntimeClass::new(&spec, settings, lookups).within(&path).within("object")?;
     let is_of_daemon_set = *resource == Resource::DaemonSet;
     let subject = PodSubject {
         name: &name,
+        is_template: true,
         path: &path,
         spec: &spec,
         user: Some(&request.user),
@@ -56,9 +59,10 @@ fn complete(review: &mut Review<'_>, settings: &Placement, is_owned: bool, only_
         runtime_class,
     };
 
-    let base = if only_warns { Severity::WarnInstead } else { Severity::Reject };
+    let base = if only_warns { Severity::Warn } else { Severity::Reject };
     let entries = CandidateEntries::new(settings, &request.namespace).look_up(lookups);
-    let matched = entries.and_then(|entries| entries.for_pod(|| object_meta::labels(&template).within(&template_path)));
+    let labels = || object_meta::labels(&template).within(&template_path).within("object");
+    let matched = entries.and_then(|entries| entries.for_pod(labels));
     let Some(matched) = base.answer(matched, decision)? else { return Ok(()) };
     let severity = if only_warns { base } else { matched.severity() };
     let rules = Rules::for_request(&matched, subject.user, Mode::Template);
@@ -76,9 +80,8 @@ fn complete(review: &mut Review<'_>, settings: &Placement, is_owned: bool, only_
             decision.warn_instead(&incomplete(&name, &mutation));
         }
         OnDaemonSets::Inject if severity == Severity::Reject => {
-            let written = object.object_mut_at(resource.template()).within("object")?;
-            mutation.apply(written.object_mut("spec")?, decision).within(&path)?;
-            *is_changed = true;
+            let written = object.change().object_mut_at(resource.template()).within("object")?;
+            mutation.apply(written.object_mut(SPEC)?, decision).within(&path).within("object")?;
         }
         OnDaemonSets::Inject => decision.would_add(&mutation.as_text()),
         OnDaemonSets::Reject | OnDaemonSets::Warn | OnDaemonSets::Ignore => {
@@ -101,21 +104,15 @@ fn incomplete(name: &ObjectName, mutation: &PodMutation<'_, '_>) -> Rejection {
         "{name} lacks {}; add it to the template, or its Pods are planned for the wrong nodes",
         missing.join(", and ")
     );
-    let missing = match mutation.added.first() {
-        Some(SourcedRequirement { requirement, source }) => Cause {
-            setting: source.setting(),
-            annotation: source.annotation(),
-            label: Some(requirement.key().to_owned()),
-            required: Some(requirement.to_string()),
-            ..Cause::default()
-        },
-        None => Cause {
-            setting: Some(SettingPath::Placement(Setting::OnDaemonSets)),
-            taint: mutation.tolerations.first().map(ToString::to_string),
-            ..Cause::default()
-        },
+    let cause = match (mutation.added.first(), mutation.tolerations.first()) {
+        (Some(required), _) => required.cause(CauseKind::Requests),
+        (None, missing) => {
+            let setting = SettingPath::Placement(Setting::OnDaemonSets);
+            let cause = Cause::new(CauseKind::Requests).setting(setting);
+            if let Some(toleration) = missing { cause.taint(toleration) } else { cause }
+        }
     };
-    Rejection::forbidden(Cause { kind: CauseKind::Requests, ..missing }, explanation)
+    Rejection::forbidden(cause, explanation)
 }
 
 /// Returns whether this is an update that leaves the Pod template as it was: old workloads must stay usable.

@@ -90,7 +90,7 @@ impl Selector {
     }
 }
 
-/// How a [`Requirement`] relates the label to its values (`selection.Operator`).
+/// The relation between the label and the values of a [`Requirement`] (`selection.Operator`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Operator {
     /// `k`: the label is there.
@@ -130,7 +130,7 @@ pub struct Requirement {
     values: Vec<String>,
 }
 
-/// Why something is not a requirement.
+/// The reason that something is not a requirement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Invalid {
     /// The key is invalid. Holds what is expected.
@@ -238,7 +238,7 @@ impl Requirement {
     }
 
     fn has(&self, value: &str) -> bool {
-        self.values.binary_search_by(|own| own.as_str().cmp(value)).is_ok()
+        self.values.binary_search_by(|listed| listed.as_str().cmp(value)).is_ok()
     }
 
     fn compares(&self, value: Option<&str>, holds: impl Fn(i64, i64) -> bool) -> bool {
@@ -268,15 +268,16 @@ pub fn sorted_positions(count: usize, is_before: &dyn Fn(usize, usize) -> bool) 
     sorted
 }
 
-/// Returns for each of `requirements` whether none before says the same.
+/// Returns for each of `requirements` whether none before means the same.
 pub fn are_new(requirements: &[&Requirement]) -> Vec<bool> {
     if let ..=SHORT_LIST = requirements.len() {
-        let before = |at: usize| requirements.iter().take(at);
-        let is_new = |(at, own): (usize, &&Requirement)| !before(at).any(|other| other.same_as(own));
+        let is_new = |(position, requirement): (usize, &&Requirement)| {
+            !requirements.iter().take(position).any(|earlier| earlier.same_as(requirement))
+        };
         return requirements.iter().enumerate().map(is_new).collect();
     }
     let mut identities = BTreeSet::new();
-    requirements.iter().map(|own| identities.insert(own.identity())).collect()
+    requirements.iter().map(|requirement| identities.insert(requirement.identity())).collect()
 }
 
 /// Returns `requirements` as a selector's text.
@@ -354,7 +355,7 @@ impl Whitelist {
     /// same requirement, or allows every value of the key.
     pub fn allows(&self, expression: &Requirement) -> bool {
         let key = expression.key();
-        if self.requires(expression) || self.selector.on(key).iter().any(|own| own.same_as(expression)) {
+        if self.requires(expression) || self.selector.on(key).iter().any(|allowed| allowed.same_as(expression)) {
             return true;
         }
         match expression.operator().as_set() {
@@ -367,22 +368,22 @@ impl Whitelist {
     /// Returns the most comparisons that it takes to check one value of `key`.
     pub fn comparisons_on(&self, key: &str) -> usize {
         let all = self.selector.on(key).iter().chain(self.required.on(key));
-        all.map(|own| 1 + own.values.len().checked_ilog2().unwrap_or_default() as usize).sum()
+        all.map(|listed| 1 + listed.values.len().checked_ilog2().unwrap_or_default() as usize).sum()
     }
 
     /// Returns whether every value of `key` is allowed: all requirements on it are a bare key.
     pub fn allows_any_value(&self, key: &str) -> bool {
-        self.all_on(key, |own| own.operator() == Operator::Exists)
+        self.all_on(key, |requirement| requirement.operator() == Operator::Exists)
     }
 
     /// Returns whether the whitelist requires the same.
     pub fn requires(&self, requirement: &Requirement) -> bool {
-        self.required.on(requirement.key()).iter().any(|own| own.same_as(requirement))
+        self.required.on(requirement.key()).iter().any(|required| required.same_as(requirement))
     }
 
     /// Returns whether the whitelist requires `key=value`.
     pub fn requires_value(&self, key: &str, value: &str) -> bool {
-        self.required.on(key).iter().any(|own| own.only_value() == Some(value))
+        self.required.on(key).iter().any(|required| required.only_value() == Some(value))
     }
 
     fn selects_value(&self, key: &str, value: &str) -> bool {
@@ -391,7 +392,7 @@ impl Whitelist {
 
     /// Returns whether there are requirements on `key`, and all of them meet a condition.
     fn all_on(&self, key: &str, holds: impl Fn(&Requirement) -> bool) -> bool {
-        let own = self.selector.on(key);
-        !own.is_empty() && own.iter().all(holds)
+        let requirements = self.selector.on(key);
+        !requirements.is_empty() && requirements.iter().all(holds)
     }
 }

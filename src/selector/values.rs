@@ -84,7 +84,7 @@ impl<'r> PossibleValues<'r> {
             return true;
         }
         let (listed, accepting) = match (&self.only, &other.only) {
-            (Some(own), _) => (own, other),
+            (Some(listed), _) => (listed, other),
             (None, Some(others)) => (others, self),
             (None, None) => {
                 let integers = common(self.integers.as_ref(), other.integers.as_ref());
@@ -105,7 +105,7 @@ impl<'r> PossibleValues<'r> {
             return false;
         }
         match (&self.only, &other.only) {
-            (Some(own), _) => own.iter().all(|value| other.accepts(value)),
+            (Some(listed), _) => listed.iter().all(|value| other.accepts(value)),
             // No value is possible, only the absence.
             (None, _) if self.integers.as_ref().is_some_and(RangeInclusive::is_empty) => true,
             (None, Some(_)) => false,
@@ -128,7 +128,7 @@ impl<'r> PossibleValues<'r> {
 /// Returns the integers that meet `requirement`, if it has a bound.
 fn integers_of(requirement: &Requirement) -> Option<RangeInclusive<i64>> {
     let bound = requirement.bound()?;
-    // Nothing is beyond the last.
+    // No integer is beyond the last one.
     let none = (1, 0);
     let (least, most) = match requirement.operator() {
         Operator::GreaterThan => bound.checked_add(1).map_or(none, |least| (least, i64::MAX)),
@@ -162,18 +162,18 @@ impl Selector {
     /// ```
     pub fn implies(&self, other: &Self) -> bool {
         let is_implied = |requirements: &[Requirement]| {
-            let own = requirements.first().map(|first| self.on(first.key())).unwrap_or_default();
-            PossibleValues::of(own).is_within(&PossibleValues::of(requirements))
+            let on_label = requirements.first().map(|first| self.on(first.key())).unwrap_or_default();
+            PossibleValues::of(on_label).is_within(&PossibleValues::of(requirements))
         };
         self.contradiction().is_some() || other.by_label().all(is_implied)
     }
 
     /// Returns the requirements of both selectors on the first label where they contradict each other.
     pub fn contradiction_with<'s>(&'s self, other: &'s Self) -> Option<(&'s [Requirement], &'s [Requirement])> {
-        for own in self.by_label() {
-            let others = own.first().map(|first| other.on(first.key())).unwrap_or_default();
-            if PossibleValues::of(own.iter().chain(others)).is_empty() {
-                return Some((own, others));
+        for requirements in self.by_label() {
+            let others = requirements.first().map(|first| other.on(first.key())).unwrap_or_default();
+            if PossibleValues::of(requirements.iter().chain(others)).is_empty() {
+                return Some((requirements, others));
             }
         }
         None

@@ -153,7 +153,7 @@ fn find(text: &str, wanted: &[Wanted<'_>], found: &mut [Option<String>]) {
     }
     if text.starts_with('{') {
         let mut look_into = |name: &str, value: &RawValue| {
-            let within = |step: &Step| matches!(step, Step::Member(own) if own == name);
+            let within = |step: &Step| matches!(step, Step::Member(member) if member == name);
             let inner: Vec<Wanted<'_>> = wanted.iter().filter_map(|wanted| enter(wanted, within)).collect();
             find(value.get(), &inner, found);
         };

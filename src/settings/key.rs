@@ -98,7 +98,7 @@ impl KeyPattern {
     /// not name it.
     pub fn rest<'k>(&self, key: &'k str) -> Option<&'k str> {
         match self {
-            Self::Key(own) => (own == key).then_some(""),
+            Self::Key(named) => (named == key).then_some(""),
             Self::Prefix(prefix) => key.strip_prefix(prefix.as_str()),
         }
     }

@@ -1,16 +1,18 @@
 //! Settings, exactly as users write them. Read once per request, from `settings` of what the host sends.
 //!
-//! - [`placement`], [`node_metadata`]: the types of the two jobs. Selectors stay text in them: of a thousand entries a
+//! - [`placement_block`], [`node_metadata_block`]: the types of the two jobs. Selectors stay text in them: of a thousand entries a
 //!   request needs one.
-//! - [`key`], [`field_path`], [`reference`], [`source`]: what stands in some of them, and where it stands.
+//! - [`key`], [`field_path`], [`reference`]: what stands in some of them.
+//! - [`setting`], [`source`]: their names and paths, and the places that require something.
 //! - `validate`: every mistake that the types don't find. Those that they find, unknown fields and wrong
 //!   types, are reported by [`crate::json::read`].
 
 pub mod field_path;
 pub mod key;
-pub mod node_metadata;
-pub mod placement;
+pub mod node_metadata_block;
+pub mod placement_block;
 pub mod reference;
+pub mod setting;
 pub mod source;
 mod validate;
 
@@ -21,14 +23,14 @@ use serde::Deserialize;
 use crate::json::read::read;
 use crate::json::{FromObject, object};
 
-pub use node_metadata::{NODE_METADATA, NodeMetadata, OnLookupFailure, Propagate};
-pub use placement::{
+pub use node_metadata_block::{NodeMetadata, OnLookupFailure, Propagate};
+pub use placement_block::{
     Enforcement, NamespaceEntry, OnBindings, OnDaemonSets, OnDefaultConflict, OnExtendedResources, OnNodeAffinity,
-    OnNodeName, OnNodes, OnRejectedPods, OnRuntimeClasses, OnTolerationAnnotations, PLACEMENT, Placement,
-    PreferredNodeSelector,
+    OnNodeName, OnNodes, OnRejectedPods, OnRuntimeClasses, OnTolerationAnnotations, Placement, PreferredNodeSelector,
 };
-pub use source::{EntryAt, Setting, SettingPath, SettingsError, Source};
-pub use validate::{first_not_allowed, mistakes};
+pub use setting::{NODE_METADATA, NODE_SELECTOR_PLUGIN, PLACEMENT, Setting, SettingPath, SettingsError};
+pub use source::{EntryAt, Source};
+pub use validate::{SettingSelector, first_not_allowed, mistakes};
 
 /// What stands under `spec.settings` of a policy.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
@@ -49,8 +51,8 @@ pub struct Settings {
 /// `clusterDefaultNodeSelector`.
 pub type PodNodeSelectorPluginConfig = BTreeMap<String, Option<String>>;
 
-/// The beginning of the error for a field that people paste from the configuration of an in-tree plugin.
-const TOLERATION_PLUGIN: &str = "unknown field \"podTolerationRestrictionPluginConfig\"";
+/// A field that people paste from the configuration of an in-tree plugin.
+const TOLERATION_PLUGIN: &str = "podTolerationRestrictionPluginConfig";
 
 impl Settings {
     /// Reads the `text` of the settings. Absent settings are empty.
@@ -71,9 +73,9 @@ impl Settings {
         let Some(text) = text else { return Ok(Self::default()) };
         match read::<Option<FromObject<Self>>>(text) {
             Ok(settings) => Ok(settings.map(|read| read.0).unwrap_or_default()),
-            Err(error) if error.problem().starts_with(TOLERATION_PLUGIN) => {
+            Err(error) if error.unknown_field() == Some(TOLERATION_PLUGIN) => {
                 let problem = format!(
-                    "{TOLERATION_PLUGIN}: placement replaces it, with defaultTolerations and \
+                    "unknown field \"{TOLERATION_PLUGIN}\": placement replaces it, with defaultTolerations and \
                      allowedTolerations of its namespaces"
                 );
                 Err(SettingsError::new(&"", problem))

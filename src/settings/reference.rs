@@ -1,5 +1,5 @@
 //! References to labels of the Namespace, `$(KEY)`, in the selectors of an entry and in the values of its tolerations.
-//! `placement::entry` fills in the labels of a Namespace.
+//! `placement::resolve` fills in the labels of a Namespace.
 
 use std::borrow::Cow;
 
@@ -50,38 +50,45 @@ pub fn fill_in<'t, 'v, E>(
     Ok(filled)
 }
 
+/// Two sets of stand-ins. What they make a difference to has a reference.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StandIns {
+    /// The stand-ins that messages replace by the references.
+    Usual,
+    /// Other ones.
+    Other,
+}
+
+impl StandIns {
+    /// Returns the stand-in of the reference at `position`. None is the beginning of another one.
+    fn at(self, position: usize) -> String {
+        let beginning = if self == Self::Usual { "7305814962" } else { "8305814962" };
+        format!("{beginning}{position:05}")
+    }
+}
+
 /// Replaces each reference in `text` by a stand-in, so that settings can be validated without a Namespace. A stand-in is
 /// an integer that nobody writes, another one for each key. So it is also a label value.
-pub fn with_stand_ins(text: &str) -> Result<Cow<'_, str>, String> {
+///
+/// # Errors
+/// A reference names no label key.
+pub fn with_stand_ins(text: &str, stand_ins: StandIns) -> Result<Cow<'_, str>, String> {
     let all: Vec<&str> = keys(text).collect();
     fill_in(text, |key| match syntax::label_key(key) {
         Err(expected) => {
             Err(format!("{} does not refer to a label key, expected {expected}", quote(&format!("$({key})"))))
         }
-        Ok(()) => Ok(Cow::Owned(stand_in(all.iter().position(|own| *own == key).unwrap_or_default()))),
+        Ok(()) => Ok(Cow::Owned(stand_ins.at(all.iter().position(|other| *other == key).unwrap_or_default()))),
     })
 }
 
-/// The beginning of all stand-ins.
-const STAND_IN: &str = "7305814962";
-
-/// Returns the stand-in of the reference at `position`. No stand-in is the beginning of another one.
-fn stand_in(position: usize) -> String {
-    format!("{STAND_IN}{position:05}")
-}
-
-/// Replaces the stand-ins in `words` by the references of `text`.
-pub fn name_again(text: &str, words: &str) -> String {
-    let mut words = words.to_owned();
+/// Replaces the usual stand-ins in `message` by the references of `text`.
+pub fn with_references(text: &str, message: &str) -> String {
+    let mut message = message.to_owned();
     for (position, key) in keys(text).enumerate() {
-        words = words.replace(&stand_in(position), &format!("$({key})"));
+        message = message.replace(&StandIns::Usual.at(position), &format!("$({key})"));
     }
-    words
-}
-
-/// Returns whether there is a stand-in in `text`.
-pub fn stands_in(text: &str) -> bool {
-    text.contains(STAND_IN)
+    message
 }
 
 #[cfg(test)]
@@ -89,9 +96,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_eleventh_reference_is_named_again_as_the_others_are() {
+    fn the_eleventh_reference_is_restored_like_the_others() {
         let text = (0..12).map(|at| format!("$(k{at})")).collect::<Vec<_>>().join(",");
-        let filled = with_stand_ins(&text).unwrap();
-        assert_eq!(name_again(&text, &filled), text);
+        let filled = with_stand_ins(&text, StandIns::Usual).unwrap();
+        assert_eq!(with_references(&text, &filled), text);
     }
 }

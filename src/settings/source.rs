@@ -1,90 +1,11 @@
-//! Names settings, and the places in the settings or on a Namespace that require something.
+//! Names the places in the settings or on a Namespace that require something.
 
 use std::fmt;
+use std::ops::Deref;
 
-use serde::Serialize;
-
-use super::node_metadata::NODE_METADATA;
-use super::placement::{NamespaceEntry, PLACEMENT};
-use crate::json::{ReadError, Within};
+use super::placement_block::{NamespaceEntry, Placement};
+use super::setting::{PLACEMENT, Setting, SettingPath};
 use crate::message::quote;
-
-/// The block of the in-tree plugin.
-pub(super) const NODE_SELECTOR_PLUGIN: &str = "podNodeSelectorPluginConfig";
-
-/// A setting, of the block `placement`, of an entry of its `namespaces`, or of the block `nodeMetadata`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub enum Setting {
-    /// `namespaceSelector`
-    NamespaceSelector,
-    /// `podSelector`
-    PodSelector,
-    /// `requiredNodeSelector`
-    RequiredNodeSelector,
-    /// `defaultNodeSelector`
-    DefaultNodeSelector,
-    /// `allowedNodeSelector`
-    AllowedNodeSelector,
-    /// `forbiddenNodeLabels`
-    ForbiddenNodeLabels,
-    /// `preferredNodeSelector`
-    PreferredNodeSelector,
-    /// `defaultTolerations`
-    DefaultTolerations,
-    /// `allowedTolerations`
-    AllowedTolerations,
-    /// `forbiddenTolerations`
-    ForbiddenTolerations,
-    /// `clusterDefaultNodeSelector`
-    ClusterDefaultNodeSelector,
-    /// `clusterDefaultTolerations`
-    ClusterDefaultTolerations,
-    /// `onNodeName`
-    OnNodeName,
-    /// `onDaemonSets`
-    OnDaemonSets,
-    /// `onNodes`
-    OnNodes,
-    /// `propagate`
-    Propagate,
-    /// `protect`
-    Protect,
-}
-
-impl fmt::Display for Setting {
-    /// Writes the name as it stands in the settings.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.serialize(f)
-    }
-}
-
-/// The path of a setting, as in `placement.namespaces[1].allowedNodeSelector`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum SettingPath {
-    /// A field of the block `placement`.
-    Placement(Setting),
-    /// A field of the entry of `placement.namespaces` at this position, counted from zero.
-    Entry(usize, Setting),
-    /// The configuration of the in-tree plugin for a namespace.
-    PluginConfig(String),
-    /// A field of the block `nodeMetadata`.
-    NodeMetadata(Setting),
-    /// The entry of `nodeMetadata.propagate` at this position, counted from zero.
-    Propagation(usize),
-}
-
-impl fmt::Display for SettingPath {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Placement(setting) => write!(f, "{PLACEMENT}.{setting}"),
-            Self::Entry(position, setting) => write!(f, "{PLACEMENT}.namespaces[{position}].{setting}"),
-            Self::PluginConfig(namespace) => write!(f, "{NODE_SELECTOR_PLUGIN}.{namespace}"),
-            Self::NodeMetadata(setting) => write!(f, "{NODE_METADATA}.{setting}"),
-            Self::Propagation(position) => write!(f, "{NODE_METADATA}.{}[{position}]", Setting::Propagate),
-        }
-    }
-}
 
 /// The place that requires something.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -104,13 +25,40 @@ pub enum Source<'s> {
     },
 }
 
-/// An entry of `placement.namespaces`, and its position there, counted from zero.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// An entry of `placement.namespaces`, and its position there, counted from zero. Two of the same settings are equal if
+/// their positions are.
+#[derive(Clone, Copy, Debug)]
 pub struct EntryAt<'s> {
     /// Its position.
     pub position: usize,
     /// The entry.
     pub entry: &'s NamespaceEntry,
+}
+
+impl<'s> EntryAt<'s> {
+    /// Returns all entries of `settings`, in order.
+    pub fn all(settings: &'s Placement) -> impl Iterator<Item = Self> {
+        settings.namespaces.iter().enumerate().map(|(position, entry)| Self { position, entry })
+    }
+
+    /// Returns the path of a setting of the entry.
+    pub const fn path(&self, setting: Setting) -> SettingPath {
+        SettingPath::Entry(self.position, setting)
+    }
+}
+
+impl Deref for EntryAt<'_> {
+    type Target = NamespaceEntry;
+
+    fn deref(&self) -> &NamespaceEntry {
+        self.entry
+    }
+}
+
+impl PartialEq for EntryAt<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.position == other.position
+    }
 }
 
 impl Source<'_> {
@@ -129,7 +77,7 @@ impl Source<'_> {
     pub fn setting(&self) -> Option<SettingPath> {
         match *self {
             Self::Placement(setting) => Some(SettingPath::Placement(setting)),
-            Self::Entry(at, setting) => Some(SettingPath::Entry(at.position, setting)),
+            Self::Entry(entry, setting) => Some(entry.path(setting)),
             Self::PluginConfig(namespace) => Some(SettingPath::PluginConfig(namespace.to_owned())),
             Self::Annotation { .. } => None,
         }
@@ -166,27 +114,5 @@ impl fmt::Display for Source<'_> {
 impl fmt::Display for EntryAt<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{PLACEMENT}.namespaces[{}]", self.position)
-    }
-}
-
-/// What is wrong with one setting: its path, as in `placement.namespaces[1].allowedNodeSelector`, and the problem.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SettingsError(pub(super) ReadError);
-
-impl SettingsError {
-    /// Returns the mistake `problem` at `path`; an empty path stands for the settings as a whole.
-    pub fn new(path: &dyn fmt::Display, problem: impl Into<String>) -> Self {
-        Self(ReadError::new(problem).within(&path.to_string()))
-    }
-
-    /// Returns the error about the value.
-    pub const fn error(&self) -> &ReadError {
-        &self.0
-    }
-}
-
-impl fmt::Display for SettingsError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
     }
 }

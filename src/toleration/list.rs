@@ -36,7 +36,7 @@ impl<'s> Tolerations<'s> {
     /// Returns whether one of them is written like `toleration`.
     pub fn contains(&self, toleration: &Toleration) -> bool {
         match self.sorted() {
-            Some(sorted) => !self.narrowed(sorted, &|own| sort_key(own).cmp(&sort_key(toleration))).is_empty(),
+            Some(sorted) => !self.narrowed(sorted, &|listed| sort_key(listed).cmp(&sort_key(toleration))).is_empty(),
             None => self.list.contains(toleration),
         }
     }
@@ -44,7 +44,7 @@ impl<'s> Tolerations<'s> {
     /// Returns whether one of them [is the same](Toleration::same_as) as `toleration`.
     pub fn has_same(&self, toleration: &Toleration) -> bool {
         let values = [toleration.compared_value()];
-        self.position(&[&toleration.key], &values, &|own| own.same_as(toleration)).is_some()
+        self.position(&[&toleration.key], &values, &|listed| listed.same_as(toleration)).is_some()
     }
 
     /// Returns whether one of them [covers](Toleration::covers) `toleration`.
@@ -55,14 +55,14 @@ impl<'s> Tolerations<'s> {
     /// Returns the position of the first that covers `toleration`.
     fn first_covering(&self, toleration: &Toleration) -> Option<usize> {
         let values = [None, toleration.compared_value()];
-        self.position(&[&toleration.key, ""], &values, &|own| own.covers(toleration))
+        self.position(&[&toleration.key, ""], &values, &|listed| listed.covers(toleration))
     }
 
     /// Returns the first that [overlaps](Toleration::overlaps) `toleration`.
     pub fn first_overlapping(&self, toleration: &Toleration) -> Option<&Toleration> {
         let (keys, values) = ([toleration.key.as_str(), ""], [None, toleration.compared_value()]);
-        let overlaps = |own: &Toleration| own.overlaps(toleration);
-        // What does not compare values overlaps whatever value is compared.
+        let overlaps = |listed: &Toleration| listed.overlaps(toleration);
+        // A toleration that compares no value overlaps whatever value is compared.
         let values = if toleration.compares_values() { values.as_slice() } else { &[] };
         let position = if toleration.key.is_empty() && self.list.len() > SHORT_LIST {
             self.without_keys().position(&[""], values, &overlaps)
@@ -74,34 +74,34 @@ impl<'s> Tolerations<'s> {
 
     fn without_keys(&self) -> &Tolerations<'static> {
         self.without_keys.get_or_init(|| {
-            let without_key = |own: &Toleration| Toleration { key: String::new(), ..own.clone() };
+            let without_key = |listed: &Toleration| Toleration { key: String::new(), ..listed.clone() };
             Box::new(Tolerations::new(self.list.iter().map(without_key).collect::<Vec<_>>()))
         })
     }
 
     /// Returns whether one of them [tolerates](Toleration::tolerates) `taint`.
     pub fn tolerates(&self, taint: &Taint) -> bool {
-        self.position(&[&taint.key, ""], &[None, Some(&taint.value)], &|own| own.tolerates(taint)).is_some()
+        self.position(&[&taint.key, ""], &[None, Some(&taint.value)], &|listed| listed.tolerates(taint)).is_some()
     }
 
-    /// Returns the position of the first toleration for which `is_it` is true. It must have one of these `keys`, and compare
-    /// one of these `values`. Without `values`, it may compare any.
-    fn position(&self, keys: &[&str], values: &[Option<&str>], is_it: &dyn Fn(&Toleration) -> bool) -> Option<usize> {
-        let Some(sorted) = self.sorted() else { return self.list.iter().position(is_it) };
+    /// Returns the position of the first toleration that `matches`. It must have one of these `keys`, and compare one of
+    /// these `values`. Without `values`, it may compare any.
+    fn position(&self, keys: &[&str], values: &[Option<&str>], matches: &dyn Fn(&Toleration) -> bool) -> Option<usize> {
+        let Some(sorted) = self.sorted() else { return self.list.iter().position(matches) };
         let mut first = None;
         let mut search = |positions: &[usize]| {
-            let fits = |position: &&usize| self.list.get(**position).is_some_and(is_it);
+            let is_match = |position: &&usize| self.list.get(**position).is_some_and(matches);
             // Those with equal keys and values are not in the order of the list.
-            let found = positions.iter().filter(fits).min().copied();
-            first = first.into_iter().chain(found).min();
+            let earliest = positions.iter().filter(is_match).min().copied();
+            first = first.into_iter().chain(earliest).min();
         };
         for key in keys {
-            let of_key = self.narrowed(sorted, &|own| own.key.as_str().cmp(key));
+            let of_key = self.narrowed(sorted, &|listed| listed.key.as_str().cmp(key));
             if values.is_empty() {
                 search(of_key);
             }
             for value in values {
-                search(self.narrowed(of_key, &|own| own.compared_value().cmp(value)));
+                search(self.narrowed(of_key, &|listed| listed.compared_value().cmp(value)));
             }
         }
         first
@@ -140,15 +140,15 @@ impl Deref for Tolerations<'_> {
     }
 }
 
-/// Returns those of `wanted` that must be appended to `own`, in order. Omits those that one of `own`, or one before,
+/// Returns those of `wanted` that must be appended to those that are `present`, in order. Omits those that one of these, or one before,
 /// [covers](Toleration::covers).
-pub fn missing(own: &[Toleration], wanted: Vec<Toleration>) -> Vec<Toleration> {
-    let (own, wanted) = (Tolerations::new(own), Tolerations::new(wanted));
+pub fn missing(present: &[Toleration], wanted: Vec<Toleration>) -> Vec<Toleration> {
+    let (present, wanted) = (Tolerations::new(present), Tolerations::new(wanted));
     let mut missing = Vec::new();
     for (position, toleration) in wanted.iter().enumerate() {
-        // If one before is omitted, it is covered by another, which covers this one too.
+        // If an earlier one is omitted, another covers it, and covers this one too.
         let is_first = || wanted.first_covering(toleration).is_none_or(|first| first >= position);
-        if !own.covers(toleration) && is_first() {
+        if !present.covers(toleration) && is_first() {
             missing.push(toleration.clone());
         }
     }

@@ -7,10 +7,10 @@
 //! does: whitelists compare so. Two [overlap](Toleration::overlaps) if both tolerate some taint: forbidden tolerations are
 //! compared so.
 
+mod check;
 mod list;
 mod passing;
 mod resources;
-mod strict;
 
 use std::fmt;
 
@@ -19,9 +19,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::json::{FromObject, RawObject, ReadError, null_is_default};
 
+pub use check::from_annotation;
 pub use list::{Tolerations, missing, untolerated};
 pub use resources::{AboveZero, Resources, is_extended, tolerations_of_extended};
-pub use strict::from_annotation;
 
 /// One entry of a Pod's `spec.tolerations`. Absent texts are empty. This type reads settings and annotations of Namespaces,
 /// where an unknown field is a mistake. Those of Pods are read by the type of `k8s_openapi`.
@@ -45,8 +45,8 @@ pub struct Toleration {
     /// The key of the taints. An empty one stands for every key.
     #[serde(deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")]
     pub key: String,
-    /// How the values of the taints are compared: [`EQUAL`], the meaning of an empty one too, or [`EXISTS`]. Kubernetes has
-    /// `Lt` and `Gt` too, but they are off by default (`TaintTolerationComparisonOperators`).
+    /// The comparison of values: [`EQUAL`], which an empty operator means too, or [`EXISTS`]. Kubernetes also has `Lt` and
+    /// `Gt`, but they are off by default (`TaintTolerationComparisonOperators`).
     #[serde(deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")]
     pub operator: String,
     /// The value of the taints. It is ignored with [`EXISTS`].
@@ -158,7 +158,7 @@ impl Toleration {
     /// Returns whether this lasts at least as many seconds as `other`. They count only with the effect `NoExecute`.
     fn lasts_as_long_as(&self, other: &Self) -> bool {
         match (self.toleration_seconds, other.toleration_seconds) {
-            (Some(own), Some(seconds)) if self.effect == NO_EXECUTE => seconds <= own,
+            (Some(longest), Some(seconds)) if self.effect == NO_EXECUTE => seconds <= longest,
             (Some(_), None) => self.effect != NO_EXECUTE,
             _ => true,
         }

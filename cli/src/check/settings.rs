@@ -2,8 +2,10 @@
 //! and that may do something else than what is meant.
 
 use node_placement_policy::{
-    selector::{Operator, Requirement, Selector, Whitelist, syntax},
-    settings::{EntryAt, OnDefaultConflict, OnNodeName, Placement, first_not_allowed, key::ForbiddenLabels},
+    selector::{Operator, Requirement, Selector, syntax},
+    settings::{
+        EntryAt, OnDefaultConflict, OnNodeName, Placement, SettingSelector, first_not_allowed, key::ForbiddenLabels,
+    },
 };
 use serde_json::Value;
 
@@ -146,10 +148,9 @@ fn wrong_whitelist(at: EntryAt<'_>, allowed: &Selector, placement: &Placement) -
     let fence = fence(at.entry);
     // Beside a fence an empty one is meant: Pods get the nodes of the fence, and have no choice.
     let is_empty = allowed.is_empty() && fence.is_none();
-    let whitelist = Whitelist::new(allowed.clone(), fence.unwrap_or_default().requirements().to_vec());
     let is_negative =
         |own: &Requirement| matches!(own.operator(), Operator::DoesNotExist | Operator::NotEquals | Operator::NotIn);
-    if let Some(refused) = refused_default(at, &whitelist, placement) {
+    if let Some(refused) = refused_default(at, &fence.unwrap_or_default(), placement) {
         Some(refused)
     } else if is_empty {
         Some("empty, so a Pod may request no node at all; leave it out to allow everything".to_owned())
@@ -163,14 +164,16 @@ fn wrong_whitelist(at: EntryAt<'_>, allowed: &Selector, placement: &Placement) -
     }
 }
 
-/// Returns the cluster's default, which the whitelist of an entry without a default of its own does not allow. As
+/// Returns the cluster's default, which the whitelist of an entry without a default of its own does not allow. The
+/// entry requires its `fence`. As
 /// in-tree, every Pod that gets it is refused. Where nothing at all can avert that, the policy calls it a mistake.
-fn refused_default(at: EntryAt<'_>, whitelist: &Whitelist, placement: &Placement) -> Option<String> {
+fn refused_default(at: EntryAt<'_>, fence: &Selector, placement: &Placement) -> Option<String> {
     if at.entry.default_node_selector.is_some() {
         return None;
     }
     let default = node_selector(placement.cluster_default_node_selector.as_deref()?)?;
-    let refused = first_not_allowed(&default, whitelist, placement.on_node_affinity)?;
+    let allowed = SettingSelector::read(at.entry.allowed_node_selector.as_deref()?).ok()?;
+    let refused = first_not_allowed(&default, &allowed, fence, placement.on_node_affinity)?;
     let unless = match (placement.on_default_conflict, placement.namespace_annotations.0.is_empty()) {
         (OnDefaultConflict::Yield, _) => "that does not choose the label itself",
         (_, false) => "unless its namespace has an annotation",

@@ -6,7 +6,7 @@ use node_placement_policy::{
     placement::toleration_rules::{DEFAULTS_ANNOTATION, WHITELIST_ANNOTATION},
     resource::Resource,
     selector::{parse, syntax::is_dns_label},
-    settings::placement::IN_TREE_ANNOTATION,
+    settings::placement_block::IN_TREE_ANNOTATION,
     toleration::Toleration,
 };
 use serde_json::{Map, Value};

@@ -10,7 +10,7 @@ pub mod plugins;
 
 use anyhow::{Result, ensure};
 use node_placement_policy::{
-    selector::syntax::is_dns_label, settings::placement::IN_TREE_ANNOTATION, toleration::Toleration,
+    selector::syntax::is_dns_label, settings::placement_block::IN_TREE_ANNOTATION, toleration::Toleration,
 };
 use serde_json::{Value, json};
 

@@ -10,7 +10,7 @@ use node_placement_policy::{
     settings::{
         EntryAt,
         key::{KeyPattern, TargetKind},
-        reference,
+        reference::{self, StandIns},
     },
 };
 use serde_json::Value;
@@ -66,7 +66,7 @@ pub fn label_keys_of_settings(settings: &Settings) -> BTreeSet<String> {
 
 /// Returns a node selector of the settings, with placeholders for its references; `None` if it can't be read.
 pub fn node_selector(text: &str) -> Option<Selector> {
-    parse(&reference::with_stand_ins(text).ok()?).ok()
+    parse(&reference::with_stand_ins(text, StandIns::Usual).ok()?).ok()
 }
 
 /// The keys of Pods that node metadata is written to.

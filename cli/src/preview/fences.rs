@@ -9,7 +9,7 @@ use node_placement_policy::{
     placement::{
         bindings::{BindingRules, severity},
         entry::CandidateEntries,
-        rules::Severity,
+        severity::Severity,
     },
     request::User,
     settings::{EntryAt, Placement},
@@ -118,15 +118,14 @@ fn by_placement(
     warnings: Warnings,
 ) -> Result<BTreeSet<usize>> {
     let entries = CandidateEntries::new(placement, name).find(labels_and_annotations(name, namespace));
-    let alternatives = entries.map_err(|error| anyhow!("{error}"))?.alternatives();
+    let entries = entries.map_err(|error| anyhow!("{error}"))?;
     let all = targets.iter();
-    if warnings == Warnings::Open && severity(&alternatives) == Severity::WouldBe {
+    if warnings == Warnings::Open && severity(&entries) == Severity::Report {
         return Ok(all.map(|target| target.pool).collect());
     }
-    let Some(last) = alternatives.last() else { return Ok(BTreeSet::new()) };
     // Where the rules can't be read, no Binding is accepted.
     let user = User::Named(String::new());
-    let Ok(rules) = BindingRules::new(&alternatives, last, &user) else { return Ok(BTreeSet::new()) };
+    let Ok(rules) = BindingRules::new(&entries, &user) else { return Ok(BTreeSet::new()) };
     let accepts = |target: &&Target<'_>| rules.validate(&target.node, target.name, &ObjectName::EveryPod).is_ok();
     Ok(all.filter(accepts).map(|target| target.pool).collect())
 }

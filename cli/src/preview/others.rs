@@ -6,7 +6,7 @@ use k8s_openapi::{
     apimachinery::pkg::apis::meta::v1::ObjectMeta,
 };
 use node_placement_policy::{
-    placement::{rules::Mode, toleration_rules::TolerationRules},
+    placement::{mode::Mode, toleration_rules::TolerationRules},
     selector::Requirement,
     toleration as tolerations,
 };

@@ -3,7 +3,8 @@
 use node_placement_policy::{
     placement::{
         entry::MatchedEntry,
-        rules::{Mode, Severity},
+        mode::Mode,
+        severity::Severity,
         toleration_rules::{DEFAULTS_ANNOTATION, TolerationList, TolerationRules, WHITELIST_ANNOTATION},
     },
     settings::Source,
@@ -49,7 +50,7 @@ pub fn remedy(placement: &MatchedEntry<'_>, entry: &str, taints: &[Taint]) -> Re
         return remedy(NOT_FOR_WORKLOADS.to_owned(), None);
     }
     let rules = TolerationRules::new(placement, Mode::Create).unwrap_or_default();
-    if placement.severity() == Severity::WouldBe && covers_all(&rules.defaults_of_settings, &wanted) {
+    if placement.severity() == Severity::Report && covers_all(&rules.defaults_of_settings, &wanted) {
         let text = format!("{entry} has this toleration, but only warns, and adds nothing: enforce it");
         return remedy(text, Some("enforcement"));
     }
@@ -146,7 +147,7 @@ fn toleration(taint: &Taint) -> Toleration {
 /// Returns `wanted` with references to the labels of the Namespace whose values they have; nothing, if one has none of them.
 fn with_references(placement: &MatchedEntry<'_>, wanted: &[Toleration]) -> Option<Vec<Toleration>> {
     let referring = |wanted: &Toleration| {
-        let is_value = |key: &&str| placement.found.labels.get(key) == Some(&wanted.value);
+        let is_value = |key: &&str| placement.metadata.labels.get(key) == Some(&wanted.value);
         let mut keys = placement.entry?.entry.references().filter(|_| !wanted.value.is_empty());
         Some(Toleration { value: format!("$({})", keys.find(is_value)?), ..wanted.clone() })
     };

@@ -13,7 +13,8 @@ use node_placement_policy::{
     placement::{
         entry::{CandidateEntries, MatchedEntry, unmet},
         in_tree,
-        rules::Mode,
+        mode::Mode,
+        resolve::Unresolved,
         toleration_rules::{DEFAULTS_ANNOTATION, TolerationList, TolerationRules, WHITELIST_ANNOTATION},
     },
     selector::{Requirement, Selector},
@@ -188,14 +189,14 @@ fn others<'s>(matched: &MatchedEntry<'s>) -> Result<Vec<(EntryAt<'s>, WhyNot<'s>
     let mut others = vec![];
     for at in entries_at(matched.settings) {
         let above = matched.entry.filter(|holding| holding.position <= at.position);
-        let why_not = match (above, unmet(at, &matched.found)?) {
+        let why_not = match (above, unmet(at, &matched.metadata)?) {
             (Some(holding), None) if holding != at && at.entry.name_fits(matched.namespace) => {
                 WhyNot::EntryAbove(holding)
             }
             (Some(_), _) => continue,
             (None, None) if at.entry.name_fits(matched.namespace) => WhyNot::Labels,
             (None, Some(unmet)) if at.entry.name_fits(matched.namespace) => {
-                let found = matched.found.labels.get(unmet.key()).map(str::to_owned);
+                let found = matched.metadata.labels.get(unmet.key()).map(str::to_owned);
                 WhyNot::Label { unmet, found }
             }
             (None, _) => WhyNot::Name,
@@ -206,7 +207,10 @@ fn others<'s>(matched: &MatchedEntry<'s>) -> Result<Vec<(EntryAt<'s>, WhyNot<'s>
 }
 
 fn node_rules(matched: &MatchedEntry<'_>) -> Vec<Rule> {
-    let rule = |kind, source, text| Rule::of_nodes(kind, source, text, matched.selector(source, text));
+    let rule = |kind, source, text| {
+        let read = matched.selector(source, text);
+        Rule::of_nodes(kind, source, text, read.and_then(|read| read.map_err(Rejection::from)))
+    };
     let mut rules: Vec<Rule> = vec![];
     for (source, text) in matched.node_selectors() {
         rules.push(rule(RuleKind::Required, source, text));
@@ -230,7 +234,7 @@ fn toleration_rules(matched: &MatchedEntry<'_>) -> Vec<Rule> {
     let rule = |kind| {
         move |TolerationList { tolerations, source, unresolved }: &TolerationList<'_>| {
             let text = if unresolved.is_some() { written_at(*source, matched) } else { as_text(tolerations) };
-            Rule::new(kind, *source, text, unresolved.as_ref())
+            Rule::new(kind, *source, text, unresolved.as_ref().map(Unresolved::rejection))
         }
     };
     let added = rules.defaults.iter().map(rule(RuleKind::Added));
@@ -266,7 +270,7 @@ fn in_tree_rules(config: &PodNodeSelectorPluginConfig, namespace: &str, annotati
 /// Returns the tolerations at `source`, as they are written.
 fn written_at(source: Source<'_>, matched: &MatchedEntry<'_>) -> String {
     match source {
-        Source::Annotation { key, .. } => matched.found.annotations.get(key).unwrap_or_default().to_owned(),
+        Source::Annotation { key, .. } => matched.metadata.annotations.get(key).unwrap_or_default().to_owned(),
         Source::Entry(at, setting) => {
             let list = at.entry.toleration_lists().find(|(own, _)| *own == setting);
             list.map(|(_, list)| as_text(list)).unwrap_or_default()

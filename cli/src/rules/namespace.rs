@@ -139,13 +139,13 @@ impl<'s> NamespaceRules<'s> {
     /// entry refers to, or selects by.
     pub fn tenant(&self) -> Option<String> {
         self.policies.iter().find_map(|(_, rules)| {
-            let MatchedEntry { entry, found, .. } = rules.matched.as_ref()?;
+            let MatchedEntry { entry, metadata, .. } = rules.matched.as_ref()?;
             let entry = entry.as_ref()?.entry;
             let selector = entry.namespace_selector.as_deref().and_then(|text| parse(text).ok());
             let selected = selector.iter().flat_map(Selector::requirements).map(|one| one.key());
             let referred = entry.node_selectors().flat_map(|(_, text)| reference::keys(text));
             let mut keys = referred.chain(selected).filter(|key| *key != reference::NAME);
-            keys.find_map(|key| Some(format!("{key}={}", found.labels.get(key)?)))
+            keys.find_map(|key| Some(format!("{key}={}", metadata.labels.get(key)?)))
         })
     }
 

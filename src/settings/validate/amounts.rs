@@ -5,20 +5,21 @@ use std::collections::BTreeSet;
 use super::Mistakes;
 use crate::limits::{MOST_EXPRESSIONS, MOST_PAIRS, MOST_TERMS, MOST_TOLERATIONS};
 use crate::selector::Selector;
+use crate::settings::SettingPath;
 use crate::toleration::{Toleration, missing};
 
 /// A node selector that is added to Pods, and the path of its setting.
-pub type Added<'s> = (String, &'s Selector);
+pub type Added<'s> = (SettingPath, &'s Selector);
 
 /// Checks the node selectors that are added to each Pod: each alone, and all together. With `is_checked`, a whitelist
 /// checks the pairs.
 pub fn check_node_selectors(added: &[Added<'_>], is_checked: bool, mistakes: &mut Mistakes) {
     let mut all = Amount::default();
     for (path, selector) in added {
-        let mut own = Amount::default();
-        own.add(selector);
+        let mut alone = Amount::default();
+        alone.add(selector);
         all.add(selector);
-        if let Some(problem) = own.excess(is_checked).or_else(|| all.excess(is_checked)) {
+        if let Some(problem) = alone.excess(is_checked).or_else(|| all.excess(is_checked)) {
             mistakes.add(path, &problem);
             return;
         }
@@ -57,19 +58,19 @@ impl Amount {
 }
 
 /// Checks the default tolerations at `path`.
-pub fn check_tolerations(path: &str, tolerations: &[Toleration], mistakes: &mut Mistakes) {
+pub fn check_tolerations(path: &SettingPath, tolerations: &[Toleration], mistakes: &mut Mistakes) {
     if tolerations.len() > MOST_TOLERATIONS {
         // A toleration that another one covers is not added.
         let added = missing(&[], tolerations.to_vec()).len();
-        mistakes.add_if_some(&path, excess(added, MOST_TOLERATIONS, "tolerations"));
+        mistakes.add_if_some(path, excess(added, MOST_TOLERATIONS, "tolerations"));
     }
 }
 
 /// Checks the `preferred` selectors at `path`.
-pub fn check_preferred(path: &str, preferred: &[Selector], mistakes: &mut Mistakes) {
+pub fn check_preferred(path: &SettingPath, preferred: &[Selector], mistakes: &mut Mistakes) {
     let sizes = preferred.iter().flat_map(Selector::requirements).map(|requirement| 1 + requirement.values().len());
     let terms = excess(preferred.len(), MOST_TERMS, "preferred terms");
-    mistakes.add_if_some(&path, terms.or_else(|| excess(sizes.sum(), MOST_EXPRESSIONS, "expressions and values")));
+    mistakes.add_if_some(path, terms.or_else(|| excess(sizes.sum(), MOST_EXPRESSIONS, "expressions and values")));
 }
 
 /// Returns the problem that `added` are more than the `most` that a Pod may have.

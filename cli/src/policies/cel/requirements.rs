@@ -4,7 +4,7 @@ use anyhow::{Result, anyhow};
 use node_placement_policy::{
     placement::node_affinity::name_of,
     selector::{Operator, parse},
-    settings::reference,
+    settings::reference::{self, StandIns},
 };
 
 use super::{
@@ -30,11 +30,11 @@ impl Required {
     /// # Errors
     /// The text is no label selector.
     pub fn read(selector: &str) -> Result<Vec<Self>> {
-        let text = reference::with_stand_ins(selector).map_err(|error| anyhow!("{error}"))?;
+        let text = reference::with_stand_ins(selector, StandIns::Usual).map_err(|error| anyhow!("{error}"))?;
         let parsed = parse(&text).map_err(|error| anyhow!("{error}"))?;
         let mut all = vec![];
         for requirement in parsed.requirements() {
-            let values = requirement.values().iter().map(|value| reference::name_again(selector, value)).collect();
+            let values = requirement.values().iter().map(|value| reference::with_references(selector, value)).collect();
             let required =
                 Self { key: requirement.key().to_owned(), operator: requirement.operator().as_set(), values };
             if !all.contains(&required) {

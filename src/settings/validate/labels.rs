@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::{Mistakes, have_references};
+use super::Mistakes;
+use super::selectors::SettingSelector;
 use crate::message::quote;
 use crate::selector::{Requirement, Selector};
 use crate::settings::key::{ForbiddenLabels, KeyPattern, TargetKind};
@@ -17,7 +18,7 @@ const PREFIXES_OF_CONTROLLERS: [&str; 3] =
     ["statefulset.kubernetes.io/", "apps.kubernetes.io/", "batch.kubernetes.io/"];
 
 /// Checks that the labels of a `podSelector` are in Pod templates, and never change.
-pub fn check_pod_selector(at: EntryAt<'_>, selector: &Selector, propagate: &[Propagate], mistakes: &mut Mistakes) {
+pub fn check_pod_selector(entry: EntryAt<'_>, selector: &Selector, propagate: &[Propagate], mistakes: &mut Mistakes) {
     let written: Vec<KeyPattern> =
         propagate.iter().filter_map(|entry| Some(KeyPattern::new(entry.pod_label.as_ref()?))).collect();
     for key in selector.requirements().iter().map(Requirement::key) {
@@ -29,7 +30,7 @@ pub fn check_pod_selector(at: EntryAt<'_>, selector: &Selector, propagate: &[Pro
             continue;
         };
         let problem = format!("selects Pods by the label {}, but {problem}; select by another label", quote(key));
-        mistakes.add(&format_args!("{at}.{}", Setting::PodSelector), &problem);
+        mistakes.add(&entry.path(Setting::PodSelector), &problem);
     }
 }
 
@@ -38,10 +39,10 @@ fn is_added_by_controllers(key: &str) -> bool {
 }
 
 /// Checks the elements of `forbiddenNodeLabels`.
-pub fn check_forbidden_labels(at: EntryAt<'_>, mistakes: &mut Mistakes) {
+pub fn check_forbidden_labels(entry: EntryAt<'_>, mistakes: &mut Mistakes) {
     let mut earlier = BTreeSet::new();
-    for (position, label) in at.entry.forbidden_node_labels.iter().enumerate() {
-        let path = format!("{at}.{}[{position}]", Setting::ForbiddenNodeLabels);
+    for (position, label) in entry.forbidden_node_labels.iter().enumerate() {
+        let path = format!("{}[{position}]", entry.path(Setting::ForbiddenNodeLabels));
         let checked = mistakes.check(&path, KeyPattern::new(label).check(TargetKind::Label));
         if checked.is_some() && !earlier.insert(label.as_str()) {
             mistakes.add(&path, &format_args!("{} is listed twice; remove one of them", quote(label)));
@@ -49,23 +50,23 @@ pub fn check_forbidden_labels(at: EntryAt<'_>, mistakes: &mut Mistakes) {
     }
 }
 
-/// Checks that the entry forbids no label of the cluster's `default`, which is always added. The entry's `own` requirements
-/// are never forbidden, nor are those with a reference.
+/// Checks that the entry forbids no label of the cluster's `default`, which is always added. What the entry requires is
+/// never forbidden, nor are labels with a reference.
 pub fn check_forbidden_default(
-    at: EntryAt<'_>,
+    entry: EntryAt<'_>,
     default: &Selector,
-    own: &Selector,
+    required: &SettingSelector,
     on_node_affinity: OnNodeAffinity,
     mistakes: &mut Mistakes,
 ) {
-    let forbidden = ForbiddenLabels::new(&at.entry.forbidden_node_labels);
+    let forbidden = ForbiddenLabels::new(&entry.forbidden_node_labels);
     let is_refused = |requirement: &&Requirement| {
-        let own = own.on(requirement.key());
+        let key = requirement.key();
         let is_checked = on_node_affinity == OnNodeAffinity::Check || requirement.only_value().is_some();
         is_checked
-            && forbidden.names(requirement.key())
-            && !have_references(own)
-            && !own.iter().any(|own| own.same_as(requirement))
+            && forbidden.names(key)
+            && required.is_known(key)
+            && !required.selector.on(key).iter().any(|required| required.same_as(requirement))
     };
     if let Some(refused) = default.requirements().iter().find(is_refused) {
         let problem = format!(
@@ -73,6 +74,6 @@ pub fn check_forbidden_default(
              from the list, or give the entry a defaultNodeSelector",
             quote(&refused.to_string())
         );
-        mistakes.add(&format_args!("{at}.{}", Setting::ForbiddenNodeLabels), &problem);
+        mistakes.add(&entry.path(Setting::ForbiddenNodeLabels), &problem);
     }
 }

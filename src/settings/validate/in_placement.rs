@@ -2,35 +2,33 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::pods::{check_forbidden_default, check_forbidden_labels, check_pod_selector};
-use super::{
-    Mistakes, NOTHING_REQUIRED, amounts, consistent, consistent_with_references, contradiction, have_references, known,
-    required_selector,
-};
+use super::labels::{check_forbidden_default, check_forbidden_labels, check_pod_selector};
+use super::selectors::{NOTHING_REQUIRED, SettingSelector, consistent, contradiction};
+use super::{Mistakes, amounts};
 use crate::message::{joined, quote};
 use crate::selector::{PossibleValues, Requirement, Selector, Whitelist, syntax};
 use crate::settings::key::{KeyPattern, TargetKind};
-use crate::settings::reference::NAME;
+use crate::settings::reference::{NAME, StandIns};
 use crate::settings::{
     EntryAt, NamespaceEntry, OnDaemonSets, OnDefaultConflict, OnNodeAffinity, OnNodes, Placement, Propagate, Setting,
-    placement, reference,
+    SettingPath, placement_block, reference,
 };
 use crate::toleration::Toleration;
 
 /// The path of the cluster's default.
-const CLUSTER_DEFAULT: &str = "placement.clusterDefaultNodeSelector";
+const CLUSTER_DEFAULT: SettingPath = SettingPath::Placement(Setting::ClusterDefaultNodeSelector);
 
 /// Finds every mistake in the block.
 pub fn check(placement: &Placement, propagate: &[Propagate], mistakes: &mut Mistakes) {
-    let path = CLUSTER_DEFAULT;
     let text = placement.cluster_default_node_selector.as_deref();
-    let cluster_default = text.and_then(|text| mistakes.check(&path, consistent(text)));
+    let cluster_default = text.and_then(|text| mistakes.check(&CLUSTER_DEFAULT, consistent(text)));
     if let Some(selector) = &cluster_default {
-        amounts::check_node_selectors(&[(path.to_owned(), selector)], false, mistakes);
+        amounts::check_node_selectors(&[(CLUSTER_DEFAULT, selector)], false, mistakes);
     }
+    let path = SettingPath::Placement(Setting::ClusterDefaultTolerations);
     let cluster_tolerations = placement.cluster_default_tolerations.as_deref().unwrap_or_default();
-    check_tolerations("placement.clusterDefaultTolerations", cluster_tolerations, false, mistakes);
-    amounts::check_tolerations("placement.clusterDefaultTolerations", cluster_tolerations, mistakes);
+    check_tolerations(&path, cluster_tolerations, false, mistakes);
+    amounts::check_tolerations(&path, cluster_tolerations, mistakes);
     for (position, key) in placement.namespace_annotations.0.iter().enumerate() {
         let path = format!("placement.namespaceAnnotations[{position}]");
         mistakes.check(&path, TargetKind::Annotation.check(key));
@@ -41,13 +39,12 @@ pub fn check(placement: &Placement, propagate: &[Propagate], mistakes: &mut Mist
     let mut earlier = EarlierEntries::default();
     let mut guarded =
         !placement.guarded_node_labels.is_empty() || cluster_default.iter().any(|selector| !selector.is_empty());
-    for (position, entry) in placement.namespaces.iter().enumerate() {
-        let at = EntryAt { position, entry };
-        earlier.check(at, propagate, mistakes);
-        guarded |= check_node_selectors(at, placement, cluster_default.as_ref(), mistakes);
-        check_preferred(at, mistakes);
-        check_tolerations_of(at, cluster_tolerations, mistakes);
-        check_forbidden_labels(at, mistakes);
+    for entry in EntryAt::all(placement) {
+        earlier.check(entry, propagate, mistakes);
+        guarded |= check_node_selectors(entry, placement, cluster_default.as_ref(), mistakes);
+        check_preferred(entry, mistakes);
+        check_tolerations_of(entry, cluster_tolerations, mistakes);
+        check_forbidden_labels(entry, mistakes);
     }
     if placement.on_nodes != OnNodes::Ignore && !guarded {
         let problem = "there is no label to guard: no node selector of the settings names one; add one, or use Ignore";
@@ -56,39 +53,41 @@ pub fn check(placement: &Placement, propagate: &[Propagate], mistakes: &mut Mist
 }
 
 /// Checks what the API server would refuse in a Pod. In an entry, values may have references.
-fn check_tolerations(path: &str, tolerations: &[Toleration], may_refer: bool, mistakes: &mut Mistakes) {
+fn check_tolerations(path: &SettingPath, tolerations: &[Toleration], may_refer: bool, mistakes: &mut Mistakes) {
     for (position, toleration) in tolerations.iter().enumerate() {
         let (path, mut filled) = (format!("{path}[{position}]"), toleration.clone());
         if may_refer {
-            let value = reference::with_stand_ins(&toleration.value);
+            let value = reference::with_stand_ins(&toleration.value, StandIns::Usual);
             filled.value = mistakes.check(&format_args!("{path}.value"), value).unwrap_or_default().into_owned();
         }
         for mistake in filled.check() {
-            let problem = reference::name_again(&toleration.value, mistake.problem());
+            let problem = reference::with_references(&toleration.value, mistake.problem());
             mistakes.add(&format_args!("{path}.{}", mistake.path()), &problem);
         }
     }
 }
 
 /// Checks the tolerations of an entry.
-fn check_tolerations_of(at: EntryAt<'_>, cluster_defaults: &[Toleration], mistakes: &mut Mistakes) {
-    let NamespaceEntry { default_tolerations, forbidden_tolerations, .. } = at.entry;
-    for (field, list) in at.entry.toleration_lists() {
-        check_tolerations(&format!("{at}.{field}"), list, true, mistakes);
+fn check_tolerations_of(entry: EntryAt<'_>, cluster_defaults: &[Toleration], mistakes: &mut Mistakes) {
+    let NamespaceEntry { default_tolerations, forbidden_tolerations, .. } = entry.entry;
+    for (setting, list) in entry.toleration_lists() {
+        check_tolerations(&entry.path(setting), list, true, mistakes);
     }
     if let Some(defaults) = default_tolerations {
-        amounts::check_tolerations(&format!("{at}.defaultTolerations"), defaults, mistakes);
+        amounts::check_tolerations(&entry.path(Setting::DefaultTolerations), defaults, mistakes);
     }
     let Some(forbidden) = forbidden_tolerations else { return };
-    let path = format!("{at}.forbiddenTolerations");
+    let path = entry.path(Setting::ForbiddenTolerations);
     for (position, toleration) in forbidden.iter().enumerate() {
         if is_key_alone(toleration) {
             mistakes.add(&format_args!("{path}[{position}]"), &KEY_ALONE);
         }
     }
     let defaults = default_tolerations.as_deref().unwrap_or(cluster_defaults);
-    let own = format!("{at}.defaultTolerations");
-    let source = if default_tolerations.is_some() { &own } else { "placement.clusterDefaultTolerations" };
+    let source = match default_tolerations {
+        Some(_) => entry.path(Setting::DefaultTolerations),
+        None => SettingPath::Placement(Setting::ClusterDefaultTolerations),
+    };
     // A default that something forbidden overlaps would have every Pod rejected.
     for default in defaults {
         if let Some(forbidding) = forbidden.iter().find(|forbidding| forbidding.overlaps(default)) {
@@ -116,17 +115,15 @@ fn check_daemon_sets(placement: &Placement, mistakes: &mut Mistakes) {
     if !lets_past || placement.on_node_affinity == OnNodeAffinity::Ignore {
         return;
     }
-    let mut entries = placement.namespaces.iter().enumerate();
-    let Some((position, entry)) = entries.find(|(_, entry)| entry.limits_labels()) else { return };
+    let Some(entry) = EntryAt::all(placement).find(|entry| entry.limits_labels()) else { return };
     let limit = match entry.allowed_node_selector {
         Some(_) => Setting::AllowedNodeSelector,
         None => Setting::ForbiddenNodeLabels,
     };
     let problem = format!(
-        "with {:?}, DaemonSets get past {}.{limit}, since their controller replaces the node affinity of their \
+        "with {:?}, DaemonSets get past {entry}.{limit}, since their controller replaces the node affinity of their \
          Pods; use Inject or Reject, or onNodeAffinity: Ignore",
-        placement.on_daemon_sets,
-        EntryAt { position, entry }
+        placement.on_daemon_sets
     );
     mistakes.add(&"placement.onDaemonSets", &problem);
 }
@@ -191,10 +188,10 @@ pub struct EarlierEntries {
 
 impl EarlierEntries {
     /// Checks which namespaces and Pods the next entry is about.
-    pub fn check(&mut self, at: EntryAt<'_>, propagate: &[Propagate], mistakes: &mut Mistakes) {
-        let NamespaceEntry { name, namespace_selector, pod_selector, .. } = at.entry;
+    pub fn check(&mut self, entry: EntryAt<'_>, propagate: &[Propagate], mistakes: &mut Mistakes) {
+        let NamespaceEntry { name, namespace_selector, pod_selector, .. } = entry.entry;
         let mut read = |text: &Option<String>, setting| {
-            let path = format!("{at}.{setting}");
+            let path = entry.path(setting);
             let selector = mistakes.check(&path, consistent(text.as_ref()?))?;
             if selector.is_empty() {
                 mistakes.add(&path, &NOTHING_REQUIRED);
@@ -204,10 +201,10 @@ impl EarlierEntries {
         let selector = read(namespace_selector, Setting::NamespaceSelector);
         let pods = read(pod_selector, Setting::PodSelector);
         if let Some(pods) = &pods {
-            check_pod_selector(at, pods, propagate, mistakes);
+            check_pod_selector(entry, pods, propagate, mistakes);
         }
         let checked = match name {
-            Some(name) => placement::check_name(name),
+            Some(name) => placement_block::check_name(name),
             None if namespace_selector.is_none() => Err(EXPECTED_NAME.to_owned()),
             None => Ok(()),
         };
@@ -216,26 +213,23 @@ impl EarlierEntries {
         {
             let problem =
                 format!("no namespace with the name {} has such a label {NAME}; change one of the two", quote(name));
-            mistakes.add(&format_args!("{at}.namespaceSelector"), &problem);
+            mistakes.add(&entry.path(Setting::NamespaceSelector), &problem);
         }
         let name = name.as_deref().unwrap_or_default();
-        if mistakes.check(&format_args!("{at}.name"), checked.and_then(|()| self.check_reachable(name))).is_none() {
+        if mistakes.check(&format_args!("{entry}.name"), checked.and_then(|()| self.check_reachable(name))).is_none() {
             return;
         }
-        if at.entry.matches_by_name_alone() {
-            self.by_name.insert(name.to_owned(), at.to_string());
+        if entry.matches_by_name_alone() {
+            self.by_name.insert(name.to_owned(), entry.to_string());
             return;
         }
         let words = |selector: Option<Selector>| selector.map(|selector| selector.to_string()).unwrap_or_default();
-        let (path, same) = match pod_selector {
+        let (setting, same) = match pod_selector {
             None => (Setting::NamespaceSelector, "name and namespaceSelector"),
             Some(_) => (Setting::PodSelector, "name, namespaceSelector and podSelector"),
         };
         if !self.by_labels.insert(format!("{name} {} {}", words(selector), words(pods))) {
-            mistakes.add(
-                &format_args!("{at}.{path}"),
-                &format_args!("an earlier entry has the same {same}; merge the two"),
-            );
+            mistakes.add(&entry.path(setting), &format_args!("an earlier entry has the same {same}; merge the two"));
         }
     }
 
@@ -248,9 +242,9 @@ impl EarlierEntries {
         let mut covering: Vec<String> = beginnings.map(|beginning| format!("{beginning}*")).collect();
         covering.push(name.to_owned());
         let winner = covering.iter().find_map(|name| self.by_name.get_key_value(name));
-        let Some((winner, at)) = winner else { return Ok(()) };
-        let own = if name.is_empty() { "an entry without a name".to_owned() } else { quote(name) };
-        let problem = format!("{own} is never reached: {at}, {}, comes before and wins", quote(winner));
+        let Some((winner, path)) = winner else { return Ok(()) };
+        let shown = if name.is_empty() { "an entry without a name".to_owned() } else { quote(name) };
+        let problem = format!("{shown} is never reached: {path}, {}, comes before and wins", quote(winner));
         Err(format!("{problem}; swap the two, or remove one"))
     }
 }
@@ -270,58 +264,63 @@ fn excludes_name(selector: &Selector, pattern: &str) -> bool {
 
 /// Checks the node selectors of the entry, alone and with the cluster's default. Returns whether one names a label.
 fn check_node_selectors(
-    at: EntryAt<'_>,
+    entry: EntryAt<'_>,
     placement: &Placement,
     cluster: Option<&Selector>,
     mistakes: &mut Mistakes,
 ) -> bool {
-    let NamespaceEntry { required_node_selector, default_node_selector, allowed_node_selector, .. } = at.entry;
-    let mut check = |field, selector: Option<_>| mistakes.check(&format_args!("{at}.{field}"), selector?);
-    let required = check("requiredNodeSelector", required_node_selector.as_deref().map(required_selector));
-    let default = check("defaultNodeSelector", default_node_selector.as_deref().map(consistent_with_references));
-    let allowed = check("allowedNodeSelector", allowed_node_selector.as_deref().map(consistent_with_references));
+    let NamespaceEntry { required_node_selector, default_node_selector, allowed_node_selector, .. } = entry.entry;
+    let mut check = |setting, selector: Option<_>| mistakes.check(&entry.path(setting), selector?);
+    let required =
+        check(Setting::RequiredNodeSelector, required_node_selector.as_deref().map(SettingSelector::read_required));
+    let default = check(Setting::DefaultNodeSelector, default_node_selector.as_deref().map(SettingSelector::read));
+    let allowed = check(Setting::AllowedNodeSelector, allowed_node_selector.as_deref().map(SettingSelector::read));
     if let (Some(required), Some(default)) = (&required, &default)
-        && let Some(reason) = contradiction(&known(default), &known(required))
+        && let Some(reason) = contradiction(&default.known(), &required.known())
     {
         let problem = format!("contradicts requiredNodeSelector: {reason}");
-        mistakes.add(&format_args!("{at}.defaultNodeSelector"), &problem);
+        mistakes.add(&entry.path(Setting::DefaultNodeSelector), &problem);
     }
-    // The cluster's holds where the entry has none.
+    // The cluster's default applies if the entry has none.
     let cluster_default = cluster.filter(|_| default_node_selector.is_none());
     if let (Some(required), Some(cluster_default)) = (&required, cluster_default)
-        && let Some(reason) = contradiction(&known(required), cluster_default)
+        && let Some(reason) = contradiction(&required.known(), cluster_default)
     {
         let problem = format!(
             "contradicts placement.clusterDefaultNodeSelector: {reason}; to switch it off here, use \
              defaultNodeSelector: \"\""
         );
-        mistakes.add(&format_args!("{at}.requiredNodeSelector"), &problem);
+        mistakes.add(&entry.path(Setting::RequiredNodeSelector), &problem);
     }
     let added = [
-        required.as_ref().map(|selector| (format!("{at}.requiredNodeSelector"), selector)),
-        default.as_ref().map(|selector| (format!("{at}.defaultNodeSelector"), selector)),
-        cluster_default.map(|selector| (CLUSTER_DEFAULT.to_owned(), selector)),
+        required.as_ref().map(|read| (entry.path(Setting::RequiredNodeSelector), &read.selector)),
+        default.as_ref().map(|read| (entry.path(Setting::DefaultNodeSelector), &read.selector)),
+        cluster_default.map(|selector| (CLUSTER_DEFAULT, selector)),
     ];
     let added: Vec<_> = added.into_iter().flatten().collect();
-    amounts::check_node_selectors(&added, at.entry.limits_labels(), mistakes);
+    amounts::check_node_selectors(&added, entry.limits_labels(), mistakes);
     // It is sure to be added where neither an annotation nor what a Pod chooses can replace it.
     let is_sure =
         placement.namespace_annotations.0.is_empty() && placement.on_default_conflict == OnDefaultConflict::Reject;
-    let own = required.clone().unwrap_or_default();
     if let Some(cluster_default) = cluster_default.filter(|_| is_sure) {
-        check_forbidden_default(at, cluster_default, &own, placement.on_node_affinity, mistakes);
+        let required = required.clone().unwrap_or_default();
+        check_forbidden_default(entry, cluster_default, &required, placement.on_node_affinity, mistakes);
+        let checked = allowed.as_ref().map_or(Ok(()), |allowed| {
+            check_allowed(cluster_default, allowed, &required.selector, placement.on_node_affinity)
+        });
+        mistakes.check(&entry.path(Setting::AllowedNodeSelector), checked);
     }
-    if let (Some(allowed), Some(cluster_default)) = (&allowed, cluster_default.filter(|_| is_sure)) {
-        let whitelist = Whitelist::new(allowed.clone(), own.requirements().to_vec());
-        let checked = check_allowed(cluster_default, &whitelist, placement.on_node_affinity);
-        mistakes.check(&format_args!("{at}.allowedNodeSelector"), checked);
-    }
-    [required, default, allowed].iter().flatten().any(|selector| !selector.is_empty())
+    [required, default, allowed].iter().flatten().any(|read| !read.selector.is_empty())
 }
 
-/// Checks that `whitelist` allows the cluster's default: no Pod could be created otherwise.
-fn check_allowed(default: &Selector, whitelist: &Whitelist, on_node_affinity: OnNodeAffinity) -> Result<(), String> {
-    let Some(refused) = first_not_allowed(default, whitelist, on_node_affinity) else { return Ok(()) };
+/// Checks that a whitelist allows the cluster's default: no Pod could be created otherwise.
+fn check_allowed(
+    default: &Selector,
+    allowed: &SettingSelector,
+    required: &Selector,
+    on_node_affinity: OnNodeAffinity,
+) -> Result<(), String> {
+    let Some(refused) = first_not_allowed(default, allowed, required, on_node_affinity) else { return Ok(()) };
     Err(format!(
         "does not allow {}, which placement.clusterDefaultNodeSelector adds to Pods, so that none can be created; \
          allow it, or give the entry a defaultNodeSelector that it allows",
@@ -329,36 +328,38 @@ fn check_allowed(default: &Selector, whitelist: &Whitelist, on_node_affinity: On
     ))
 }
 
-/// Returns the first requirement of the cluster's default that `whitelist` does not allow. Skips labels for which the
-/// whitelist refers to labels of the Namespace.
+/// Returns the first requirement of the cluster's default that a whitelist does not allow. What the entry requires is
+/// always allowed. Skips labels for which the whitelist refers to labels of the Namespace.
 pub fn first_not_allowed<'d>(
     default: &'d Selector,
-    whitelist: &Whitelist,
+    allowed: &SettingSelector,
+    required: &Selector,
     on_node_affinity: OnNodeAffinity,
 ) -> Option<&'d Requirement> {
+    let whitelist = Whitelist::new(allowed.selector.clone(), required.requirements().to_vec());
     default.requirements().iter().find(|requirement| {
         let key = requirement.key();
         let is_allowed = match requirement.only_value() {
             Some(value) => whitelist.allows_value(key, value),
             None => on_node_affinity == OnNodeAffinity::Ignore || whitelist.allows(requirement),
         };
-        !is_allowed && !have_references(whitelist.selector().on(key))
+        !is_allowed && allowed.is_known(key)
     })
 }
 
 /// Checks the preferred node selectors.
-fn check_preferred(at: EntryAt<'_>, mistakes: &mut Mistakes) {
-    let place = format!("{at}.preferredNodeSelector");
+fn check_preferred(entry: EntryAt<'_>, mistakes: &mut Mistakes) {
+    let place = entry.path(Setting::PreferredNodeSelector);
     let (mut earlier, mut selectors) = (BTreeSet::new(), Vec::new());
-    for (position, preferred) in at.entry.preferred_node_selector.iter().enumerate() {
+    for (position, preferred) in entry.preferred_node_selector.iter().enumerate() {
         let path = format!("{place}[{position}]");
         if !(1..=100).contains(&preferred.weight) {
             mistakes
                 .add(&format_args!("{path}.weight"), &format_args!("expected 1 to 100, found {}", preferred.weight));
         }
         let text = &preferred.selector;
-        let checked = mistakes.check(&format_args!("{path}.selector"), required_selector(text));
-        let Some(selector) = checked else { continue };
+        let checked = mistakes.check(&format_args!("{path}.selector"), SettingSelector::read_required(text));
+        let Some(SettingSelector { selector, .. }) = checked else { continue };
         if !earlier.insert(format!("{} {}", preferred.weight, meaning(text, &selector))) {
             mistakes.add(&path, &"an earlier element says the same; remove one of them");
         }
@@ -373,7 +374,7 @@ fn meaning(text: &str, selector: &Selector) -> String {
     let mut meaning = BTreeSet::new();
     for requirement in selector.requirements() {
         // References in place of their stand-ins, which are the same for all.
-        meaning.insert(reference::name_again(text, &requirement.identity()));
+        meaning.insert(reference::with_references(text, &requirement.identity()));
     }
     joined(meaning, ",")
 }

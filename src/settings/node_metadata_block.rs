@@ -4,11 +4,8 @@ use serde::Deserialize;
 
 use super::field_path::FieldPath;
 use super::key::{KeyPattern, TargetKind};
-use super::source::SettingsError;
-use crate::json::{null_is_default, objects, one_of_words, word};
-
-/// The name of the block.
-pub const NODE_METADATA: &str = "nodeMetadata";
+use super::setting::SettingsError;
+use crate::json::{null_is_default, objects, words};
 
 /// What Pods learn about their node.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
@@ -19,7 +16,6 @@ pub struct NodeMetadata {
     #[serde(deserialize_with = "objects")]
     pub propagate: Vec<Propagate>,
     /// What happens when the Node can't be read.
-    #[serde(deserialize_with = "word")]
     pub on_lookup_failure: OnLookupFailure,
     /// Whether the keys that are written belong to the policy alone.
     #[serde(deserialize_with = "null_is_default")]
@@ -50,7 +46,7 @@ pub struct Propagate {
     pub env: Option<String>,
 }
 
-/// Where a value is on a Node.
+/// The place of a value on a Node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NodeSource {
     /// A label, or labels with a prefix.
@@ -61,7 +57,7 @@ pub enum NodeSource {
     Field(FieldPath),
 }
 
-/// Where a value goes on a Pod.
+/// The place on a Pod that a value is written to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
     /// Whether it becomes an annotation or a label.
@@ -132,17 +128,13 @@ pub(crate) fn place(position: usize) -> String {
     format!("nodeMetadata.propagate[{position}]")
 }
 
-one_of_words! {
-    OnLookupFailure { Reject, Ignore }
-}
-
-/// What happens when the Node that metadata comes from can't be read.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "schema", derive(serde::Serialize, schemars::JsonSchema))]
-pub enum OnLookupFailure {
-    /// Rejected; the scheduler tries again.
-    #[default]
-    Reject,
-    /// Accepted with a warning; only defaults are written.
-    Ignore,
+words! {
+    /// What happens when the Node that metadata comes from can't be read.
+    OnLookupFailure {
+        /// Rejected; the scheduler tries again.
+        #[default]
+        Reject,
+        /// Accepted with a warning; only defaults are written.
+        Ignore,
+    }
 }

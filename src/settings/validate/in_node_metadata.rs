@@ -8,7 +8,7 @@ use crate::limits::{MOST_VARIABLES, MOST_WRITTEN};
 use crate::message::quote;
 use crate::selector::syntax;
 use crate::settings::key::TargetKind;
-use crate::settings::node_metadata::{NodeSource, Target, place};
+use crate::settings::node_metadata_block::{NodeSource, Target, place};
 use crate::settings::{NodeMetadata, OnLookupFailure, Propagate, reference};
 
 /// Finds all mistakes in the block.

@@ -2,14 +2,12 @@
 
 use serde::Deserialize;
 
-use super::{Setting, reference};
-use crate::json::{never_null, null_is_default, objects, one_of_words, optional_objects, word};
+use super::reference;
+use super::setting::Setting;
+use crate::json::{never_null, null_is_default, objects, optional_objects, words};
 use crate::message::quote;
 use crate::selector::syntax;
 use crate::toleration::Toleration;
-
-/// The name of the block.
-pub const PLACEMENT: &str = "placement";
 
 /// The key of the in-tree plugin's configuration for namespaces without an annotation.
 pub const CLUSTER_DEFAULT_NODE_SELECTOR: &str = "clusterDefaultNodeSelector";
@@ -41,37 +39,26 @@ pub struct Placement {
     #[serde(deserialize_with = "null_is_default")]
     pub exempt_usernames: Vec<String>,
     /// What happens if a Pod chooses other nodes than a default.
-    #[serde(deserialize_with = "word")]
     pub on_default_conflict: OnDefaultConflict,
     /// How the selectors and tolerations of RuntimeClasses are validated.
-    #[serde(deserialize_with = "word")]
     pub on_runtime_classes: OnRuntimeClasses,
     /// What happens with node affinity that requests more than the whitelist allows.
-    #[serde(deserialize_with = "word")]
     pub on_node_affinity: OnNodeAffinity,
     /// What happens with a Pod that names its node.
-    #[serde(deserialize_with = "word")]
     pub on_node_name: OnNodeName,
     /// Whether the annotations of namespaces about tolerations count.
-    #[serde(deserialize_with = "word")]
     pub on_toleration_annotations: OnTolerationAnnotations,
     /// Whether Pods that request extended resources tolerate their taints.
-    #[serde(deserialize_with = "word")]
     pub on_extended_resources: OnExtendedResources,
     /// What happens with a workload whose Pods would be rejected.
-    #[serde(deserialize_with = "word")]
     pub on_workloads: OnRejectedPods,
     /// What happens with the template of a DaemonSet.
-    #[serde(deserialize_with = "word")]
     pub on_daemon_sets: OnDaemonSets,
     /// What happens with a Namespace whose annotations are malformed or not allowed.
-    #[serde(deserialize_with = "word")]
     pub on_namespaces: OnRejectedPods,
     /// What happens with a Binding to a node that the namespace must not use.
-    #[serde(deserialize_with = "word")]
     pub on_bindings: OnBindings,
     /// What happens if a kubelet gives its Node a label that decides which Pods it gets.
-    #[serde(deserialize_with = "word")]
     pub on_nodes: OnNodes,
 }
 
@@ -126,7 +113,6 @@ pub struct NamespaceEntry {
     #[serde(deserialize_with = "optional_objects")]
     pub forbidden_tolerations: Option<Vec<Toleration>>,
     /// Whether the rules are enforced.
-    #[serde(deserialize_with = "word")]
     pub enforcement: Enforcement,
 }
 
@@ -254,147 +240,113 @@ pub fn is_name_of(pattern: &str, namespace: &str) -> bool {
     }
 }
 
-one_of_words! {
-    OnNodeAffinity { Check, Ignore }
-    OnNodeName { Verify, Reject, Ignore }
-    OnRejectedPods { Reject, Warn, Ignore }
-    OnDaemonSets { Inject, Reject, Warn, Ignore }
-    OnBindings { Verify, Ignore }
-    OnNodes { Reject, RejectChanges, Ignore }
-    OnTolerationAnnotations { Honor, Ignore }
-    OnExtendedResources { Tolerate, Ignore }
-    OnDefaultConflict { Reject, Yield }
-    OnRuntimeClasses { Resolve, Ignore }
-    Enforcement { Enforce, Warn }
-}
+words! {
+    /// What happens with node affinity that requests more than the whitelist allows.
+    OnNodeAffinity {
+        /// Rejected, like such a nodeSelector.
+        #[default]
+        Check,
+        /// Accepted.
+        Ignore,
+    }
 
-/// What happens with node affinity that requests more than the whitelist allows.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "schema", derive(serde::Serialize, schemars::JsonSchema))]
-pub enum OnNodeAffinity {
-    /// Rejected, like such a nodeSelector.
-    #[default]
-    Check,
-    /// Accepted.
-    Ignore,
-}
+    /// What happens with a Pod that names its node. No scheduler checks it.
+    OnNodeName {
+        /// Rejected unless the node is one that the Pod may use. The node is looked up.
+        #[default]
+        Verify,
+        /// Rejected.
+        Reject,
+        /// Accepted.
+        Ignore,
+    }
 
-/// What happens with a Pod that names its node. No scheduler checks it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "schema", derive(serde::Serialize, schemars::JsonSchema))]
-pub enum OnNodeName {
-    /// Rejected unless the node is one that the Pod may use. The node is looked up.
-    #[default]
-    Verify,
-    /// Rejected.
-    Reject,
-    /// Accepted.
-    Ignore,
-}
+    /// What happens with a workload, or a Namespace, whose Pods would be rejected.
+    OnRejectedPods {
+        /// Rejected.
+        #[default]
+        Reject,
+        /// Accepted with a warning.
+        Warn,
+        /// Accepted; only its Pods are validated.
+        Ignore,
+    }
 
-/// What happens with a workload, or a Namespace, whose Pods would be rejected.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "schema", derive(serde::Serialize, schemars::JsonSchema))]
-pub enum OnRejectedPods {
-    /// Rejected.
-    #[default]
-    Reject,
-    /// Accepted with a warning.
-    Warn,
-    /// Accepted; only its Pods are validated.
-    Ignore,
-}
+    /// What happens with the template of a DaemonSet.
+    OnDaemonSets {
+        /// Selectors and tolerations of the namespace are added. Rejected if its Pods would be rejected.
+        #[default]
+        Inject,
+        /// Rejected if something must be added. A DaemonSet that another object owns only gets a warning, with `Inject` too.
+        Reject,
+        /// Accepted with a warning.
+        Warn,
+        /// Accepted.
+        Ignore,
+    }
 
-/// What happens with the template of a DaemonSet.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "schema", derive(serde::Serialize, schemars::JsonSchema))]
-pub enum OnDaemonSets {
-    /// Selectors and tolerations of the namespace are added. Rejected if its Pods would be rejected.
-    #[default]
-    Inject,
-    /// Rejected if something must be added. A DaemonSet that another object owns only gets a warning, with `Inject` too.
-    Reject,
-    /// Accepted with a warning.
-    Warn,
-    /// Accepted.
-    Ignore,
-}
+    /// What happens with a Binding to a node that the namespace must not use.
+    OnBindings {
+        /// Rejected unless the node matches the namespace's node selector. The node is looked up.
+        Verify,
+        /// Accepted.
+        #[default]
+        Ignore,
+    }
 
-/// What happens with a Binding to a node that the namespace must not use.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "schema", derive(serde::Serialize, schemars::JsonSchema))]
-pub enum OnBindings {
-    /// Rejected unless the node matches the namespace's node selector. The node is looked up.
-    Verify,
-    /// Accepted.
-    #[default]
-    Ignore,
-}
+    /// What happens if a kubelet gives its Node a label that decides which Pods it gets.
+    OnNodes {
+        /// Rejected. So is the creation of a Node with such a label.
+        Reject,
+        /// Rejected. A Node may be created with such a label.
+        RejectChanges,
+        /// Accepted.
+        #[default]
+        Ignore,
+    }
 
-/// What happens if a kubelet gives its Node a label that decides which Pods it gets.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "schema", derive(serde::Serialize, schemars::JsonSchema))]
-pub enum OnNodes {
-    /// Rejected. So is the creation of a Node with such a label.
-    Reject,
-    /// Rejected. A Node may be created with such a label.
-    RejectChanges,
-    /// Accepted.
-    #[default]
-    Ignore,
-}
+    /// Whether the annotations of namespaces about tolerations count.
+    OnTolerationAnnotations {
+        /// Their defaults are added to Pods, and their whitelist narrows what the settings allow.
+        Honor,
+        /// They are not read.
+        #[default]
+        Ignore,
+    }
 
-/// Whether the annotations of namespaces about tolerations count.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "schema", derive(serde::Serialize, schemars::JsonSchema))]
-pub enum OnTolerationAnnotations {
-    /// Their defaults are added to Pods, and their whitelist narrows what the settings allow.
-    Honor,
-    /// They are not read.
-    #[default]
-    Ignore,
-}
+    /// Whether Pods that request extended resources, such as GPUs, tolerate their taints.
+    OnExtendedResources {
+        /// Pods tolerate taints with the resource as key.
+        Tolerate,
+        /// No toleration is added.
+        #[default]
+        Ignore,
+    }
 
-/// Whether Pods that request extended resources, such as GPUs, tolerate their taints.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "schema", derive(serde::Serialize, schemars::JsonSchema))]
-pub enum OnExtendedResources {
-    /// Pods tolerate taints with the resource as key.
-    Tolerate,
-    /// No toleration is added.
-    #[default]
-    Ignore,
-}
+    /// What happens if a Pod chooses other nodes than a default.
+    OnDefaultConflict {
+        /// Rejected.
+        #[default]
+        Reject,
+        /// Accepted. The default does not apply to labels that the Pod chooses.
+        Yield,
+    }
 
-/// What happens if a Pod chooses other nodes than a default.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "schema", derive(serde::Serialize, schemars::JsonSchema))]
-pub enum OnDefaultConflict {
-    /// Rejected.
-    #[default]
-    Reject,
-    /// Accepted. The default does not apply to labels that the Pod chooses.
-    Yield,
-}
+    /// How the selectors and tolerations that the API server adds to Pods from their RuntimeClass are validated.
+    OnRuntimeClasses {
+        /// Whitelists do not apply to them. The RuntimeClass is looked up.
+        Resolve,
+        /// Like those that Pods request themselves.
+        #[default]
+        Ignore,
+    }
 
-/// How the selectors and tolerations that the API server adds to Pods from their RuntimeClass are validated.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "schema", derive(serde::Serialize, schemars::JsonSchema))]
-pub enum OnRuntimeClasses {
-    /// Whitelists do not apply to them. The RuntimeClass is looked up.
-    Resolve,
-    /// Like those that Pods request themselves.
-    #[default]
-    Ignore,
-}
-
-/// Whether the rules of an entry are enforced.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "schema", derive(serde::Serialize, schemars::JsonSchema))]
-pub enum Enforcement {
-    /// Requests that break a rule are rejected. Required selectors and tolerations are added.
-    #[default]
-    Enforce,
-    /// Requests are accepted unchanged. A warning says what would happen.
-    Warn,
+    /// Whether the rules of an entry are enforced.
+    Enforcement {
+        /// Requests that break a rule are rejected. Required selectors and tolerations are added.
+        #[default]
+        Enforce,
+        /// Requests are accepted unchanged. A warning says what would happen.
+        Warn,
+    }
 }
