@@ -265,8 +265,8 @@ fn an_entry_that_warns_refuses_nobody() -> Result<()> {
 }
 
 #[rstest]
-#[case::filled_in(json!({ "tenant": "blue" }), "demands pool=of-blue of nodes, which the Pod does not ask for")]
-#[case::a_label_is_missing(json!({}), "demands pool=of-$(tenant) of nodes, but the namespace lacks a label")]
+#[case::filled_in(json!({ "tenant": "blue" }), "requires pool=of-blue of nodes, which the Pod does not request")]
+#[case::a_label_is_missing(json!({}), "requires pool=of-$(tenant) of nodes, but the namespace lacks a label")]
 fn a_refusal_says_what_is_missing(#[case] labels: Value, #[case] told: &str) -> Result<()> {
     let settings = json!({ "placement": { "namespaces": [
         { "name": "team", "requiredNodeSelector": "pool=of-$(tenant)" },

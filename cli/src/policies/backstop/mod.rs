@@ -69,9 +69,9 @@ fn policies(in_process: &InProcess) -> Result<Vec<Value>> {
 /// `placement.namespaces[0].requiredNodeSelector (name "blue")`.
 fn validations(at: EntryAt<'_>, selector: &str, source: &str) -> Result<Vec<Value>> {
     let elsewhere = format!("variables.entry != {} ||\n", at.position);
-    let demanded = selector.split_whitespace().collect::<Vec<_>>().join(" ");
+    let written = selector.split_whitespace().collect::<Vec<_>>().join(" ");
     let lacks_it = format!(
-        "{source} demands {demanded} of nodes, which the Pod does not ask for; node-placement-policy adds it while \
+        "{source} requires {written} of nodes, which the Pod does not request; node-placement-policy adds it while \
          its policy-server answers, or add it to the Pod yourself"
     );
     let required = Required::read(selector)?;
@@ -81,7 +81,7 @@ fn validations(at: EntryAt<'_>, selector: &str, source: &str) -> Result<Vec<Valu
     };
     let condition = short_enough(format!("{elsewhere}{condition}"))?;
     let message = format!(
-        "{source} demands {demanded} of nodes, but the namespace lacks a label that this refers to, or its value does \
+        "{source} requires {written} of nodes, but the namespace lacks a label that this refers to, or its value does \
          not fit; label the namespace"
     );
     Ok(vec![
