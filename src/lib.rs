@@ -9,6 +9,7 @@
 //! | module | what it does |
 //! |---|---|
 //! | [`limits`] | all limits, each with its reason |
+//! | `memcmp` | compares texts quickly |
 //! | `message` | escapes and shortens text in messages |
 //! | [`json`] | reads and changes JSON |
 //! | [`selector`] | label selectors, and the syntax of keys, values and names |
@@ -29,6 +30,8 @@ pub mod decision;
 mod host;
 pub mod json;
 pub mod limits;
+#[cfg(any(test, all(target_arch = "wasm32", feature = "guest")))]
+mod memcmp;
 mod message;
 pub mod node_metadata;
 pub mod object_meta;

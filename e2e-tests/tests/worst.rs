@@ -442,6 +442,61 @@ fn bound_by_a_user() -> Value {
     with(request("binding"), json!({"userInfo": {"username": "ada"}}))
 }
 
+/// A domain that keys of labels and annotations begin with.
+const DOMAIN: &str = "node-labels.platform.example.com";
+
+/// So many keys that begin alike.
+fn keys_below(prefix: &str, count: usize, value: &str) -> Value {
+    map(count, &format!("{prefix}/"), value)
+}
+
+/// Fifty entries of keys that begin alike, each of which ends with a star.
+fn stars_that_begin_alike(target: &str) -> Value {
+    let entry =
+        |at: usize| json!({"nodeLabel": format!("{DOMAIN}.e{at:02}/*"), target: format!("{DOMAIN}.e{at:02}/*")});
+    with(propagate(list(50, entry)), json!({"nodeMetadata": {"protect": true}}))
+}
+
+/// A thousand required, allowed and forbidden labels, whose keys begin alike.
+fn labels_that_begin_alike() -> Value {
+    let all = words(1_000, ",", differing_last);
+    let forbidden = list(1_000, |at| json!(differing_last(at + 1_000)));
+    entry(json!({"allowedNodeSelector": all, "requiredNodeSelector": all, "forbiddenNodeLabels": forbidden}))
+}
+
+/// A user binds to a Node with a thousand taints, which the last of eight tolerations of each of eighty entries allows.
+fn a_user_binds_to_taints_that_begin_like_tolerations() -> Worst {
+    let tolerations = |from: usize| list(7, |at| tolerating(differing_last(from + at), json!({"value": "v"})));
+    let and = |mut list: Value, last: Value| {
+        list.as_array_mut().expect("a list").push(last);
+        list
+    };
+    let last = json!({"key": differing_last(999), "operator": "Exists"});
+    let rules = json!({
+        "name": "team-a",
+        "defaultTolerations": tolerations(5_000),
+        "allowedTolerations": and(tolerations(6_000), json!({"operator": "Exists"})),
+        "forbiddenTolerations": and(tolerations(7_000), last),
+    });
+    let entries = list(80, |at| match at {
+        79 => rules.clone(),
+        _ => with(rules.clone(), json!({"podSelector": format!("app-{at}")})),
+    });
+    let taints = list(1_000, |at| json!({"key": differing_last(at), "value": "v", "effect": "NoSchedule"}));
+    let node = json!({"metadata": {"name": "node-a"}, "spec": {"taints": taints}});
+    Worst::new(placement(json!({"onBindings": "Verify", "namespaces": entries})), bound_by_a_user())
+        .finding("Node", node)
+}
+
+/// Both annotations about tolerations, each of which has the one of every taint as often as 16 KiB hold it.
+fn tolerant_again_and_again() -> Value {
+    let every = format!("[{}]", words(740, ",", |_| r#"{"operator":"Exists"}"#.into()));
+    namespace(json!({"annotations": {
+        "scheduler.alpha.kubernetes.io/tolerationsWhitelist": every,
+        "scheduler.alpha.kubernetes.io/defaultTolerations": every,
+    }}))
+}
+
 #[rstest]
 // Who may annotate one Namespace.
 #[case::empty_tolerations_and_two_annotations(|| Worst::new(honor(), pod(tolerations(empty(300_000)))).finding("Namespace", tolerant()))]
@@ -874,6 +929,56 @@ fn bound_by_a_user() -> Value {
     let required_ = words(1_000, ",", |at| format!("k{at}=v"));
     let pairs: Value = (0..1_000).map(|at| (format!("k{at}"), json!("v"))).collect();
     Worst::new(entry(json!({"requiredNodeSelector": required_, "forbiddenNodeLabels": forbidden})), pod(json!({"nodeSelector": pairs})))
+})]
+// Keys that begin alike, everywhere.
+#[case::expressions_that_begin_like_required_allowed_and_forbidden_labels_and_those_of_a_node(|| {
+    let expressions = list(2_600, |at| json!({"key": differing_last(at % 1_000), "operator": "Exists"}));
+    let spec = with(required(json!([{"matchExpressions": expressions}])), json!({"nodeName": "node-a"}));
+    let labels: Value = (0..3_000).map(|at| (differing_last(at), json!("v"))).collect();
+    Worst::new(labels_that_begin_alike(), pod(spec)).finding("Node", node(json!({"labels": labels})))
+})]
+#[case::values_of_a_key_that_begins_like_allowed_and_forbidden_ones(|| {
+    let forbidden = list(1_000, |at| json!(differing_last(at + 1_000)));
+    let settings = entry(json!({"allowedNodeSelector": words(1_000, ",", differing_last), "forbiddenNodeLabels": forbidden}));
+    let values = list(9_990, |at| json!(format!("{}{at:04}", "v".repeat(58))));
+    let term = json!({"matchExpressions": [{"key": differing_last(500), "operator": "In", "values": values}]});
+    Worst::new(settings, pod(required(json!([term]))))
+})]
+#[case::a_user_binds_to_taints_that_begin_like_tolerations(a_user_binds_to_taints_that_begin_like_tolerations)]
+#[case::labels_of_a_node_that_begin_like_guarded_and_required_ones(|| {
+    let below = |at: usize| format!("{DOMAIN}/{at:x}");
+    let guarded = list(1_000, |at| json!(below(at + 60_000)));
+    let entries = list(1_000, |at| json!({"name": format!("team-{at}"), "requiredNodeSelector": format!("{}=v", below(at + 80_000))}));
+    let settings = placement(json!({"onNodes": "Reject", "guardedNodeLabels": guarded, "namespaces": entries}));
+    let labels = |value| json!({"metadata": {"labels": keys_below(DOMAIN, 20_000, value)}});
+    Worst::new(settings, with(request("node-update-label-by-kubelet"), json!({"object": labels("a"), "oldObject": labels("b")})))
+})]
+#[case::annotations_of_a_binding_that_begin_like_fifty_stars(|| {
+    let annotations = keys_below(&format!("{DOMAIN}.e49"), 42_000, "");
+    let binding = with(request("binding"), json!({"object": {"metadata": {"annotations": annotations}}}));
+    Worst::new(stars_that_begin_alike("podAnnotation"), binding).finding("Node", node(json!({"labels": {"a": "b"}})))
+})]
+#[case::annotations_of_a_pod_that_names_a_node_and_begin_like_fifty_stars(|| {
+    let annotations = json!({"object": {"metadata": {"annotations": keys_below(&format!("{DOMAIN}.e49"), 19_000, "")}}});
+    Worst::new(stars_that_begin_alike("podAnnotation"), with(pod(json!({"nodeName": "node-a"})), annotations))
+        .finding("Node", node(json!({"labels": keys_below(&format!("{DOMAIN}.e49"), 40_000, "b")})))
+})]
+#[case::labels_of_a_node_under_fifty_long_stars(|| {
+    let entry = |at: usize| json!({"nodeLabel": format!("{DOMAIN}/*"), "podAnnotation": format!("{DOMAIN}.e{at:02}/*")});
+    binding_to(propagate(list(50, entry)), json!({"labels": keys_below(DOMAIN, 45_000, "")}))
+})]
+#[case::labels_of_a_node_that_are_as_long_as_those_of_fifty_fields(|| {
+    let label = |at: usize| format!("{DOMAIN}/zone-{at:05}");
+    let labels: Value = (0..40_000).map(|at| (label(at + 100), json!(""))).collect();
+    field_of(|at| format!("metadata.labels['{}']", label(at)), json!({"metadata": {"labels": labels}}))
+})]
+#[case::tolerations_of_every_key_and_two_annotations_that_repeat_one(|| {
+    let own = list(990, |at| json!({"operator": "Exists", "effect": format!("{at:x}")}));
+    Worst::new(honor(), pod(tolerations(own))).finding("Namespace", tolerant_again_and_again())
+})]
+#[case::a_user_binds_beside_a_thousand_entries_for_some_pods_and_two_annotations_that_repeat_one(|| {
+    let settings = json!({"placement": {"onBindings": "Verify", "onTolerationAnnotations": "Honor", "namespaces": entries_that_forbid(1_000)}});
+    Worst::new(settings, bound_by_a_user()).finding("Namespace", tolerant_again_and_again()).finding("Node", tainted(160))
 })]
 // Whoever it is.
 #[case::less_than_signs(|| {

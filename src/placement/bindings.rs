@@ -30,14 +30,23 @@ pub struct BindingRules<'s> {
 /// The node of a Binding.
 struct Target<'n> {
     node: &'n Node<'n>,
-    /// The lasting taints of the node, each with the narrowest toleration of it; or that there are too many.
-    taints: Result<Vec<(&'n Taint, Toleration)>, TooManyTaints>,
+    /// The lasting taints of the node; or that there are too many.
+    taints: Result<Vec<LastingTaint<'n>>, TooManyTaints>,
     /// Whether the node meets what annotations require.
     annotated: Result<(), Rejection>,
     /// The beginning of messages.
     cannot: String,
     /// The comparisons that were made so far.
     comparisons: usize,
+}
+
+/// A lasting taint of the node of a Binding.
+struct LastingTaint<'n> {
+    taint: &'n Taint,
+    /// The narrowest toleration of it.
+    narrowest: Toleration,
+    /// Why annotations permit no Pod to have that. This is the same for each entry.
+    annotated: Option<Objection<'n>>,
 }
 
 /// Rejects the Binding of a Pod to the node `target` that its namespace must not use.
@@ -116,8 +125,12 @@ impl<'s> BindingRules<'s> {
         let Some(node) = node.required_by(&format!("{pod} is bound to node {target}"))? else { return Ok(()) };
         let cannot = format!("{pod} can't be bound to node {target}:");
         let annotated = self.annotated.nodes.required.validate_node(node, &cannot, REMEDY);
-        let with_narrowest = |taint| (taint, narrowest_toleration(taint));
-        let taints = node.lasting_taints().map(|taints| taints.map(with_narrowest).collect());
+        let lasting = |taint| {
+            let narrowest = narrowest_toleration(taint);
+            let annotated = self.annotated.tolerations.objection_to(&narrowest);
+            LastingTaint { taint, narrowest, annotated }
+        };
+        let taints = node.lasting_taints().map(|taints| taints.map(lasting).collect());
         let mut target = Target { node, taints, annotated, cannot, comparisons: 0 };
         let mut verdict = Ok(());
         for rules in &self.alternatives {
@@ -137,8 +150,7 @@ impl<'s> BindingRules<'s> {
         let Target { node, taints, annotated, cannot, comparisons } = target;
         rules.nodes.required.validate_node(node, cannot, REMEDY)?;
         annotated.clone()?;
-        let lists = [&rules.tolerations, &self.annotated.tolerations];
-        if !lists.iter().any(|rules| rules.validates_anything()) {
+        if !rules.tolerations.validates_anything() && !self.annotated.tolerations.validates_anything() {
             return Ok(());
         }
         let limit = |problem: &dyn Display| {
@@ -146,18 +158,18 @@ impl<'s> BindingRules<'s> {
             Rejection::forbidden(CauseKind::Limit, explanation)
         };
         let taints = taints.as_ref().map_err(|problem| limit(problem))?;
-        *comparisons += taints.len() * lists.iter().map(|rules| rules.comparisons()).sum::<usize>();
+        *comparisons += rules.tolerations.comparisons(taints.len());
         if *comparisons > MOST_COMPARISONS {
             let problem = format!("has so many taints that more than {MOST_COMPARISONS} comparisons are needed");
             return Err(limit(&problem));
         }
-        for (taint, narrowest) in taints {
+        for LastingTaint { taint, narrowest, annotated } in taints {
             if rules.tolerations.defaults_of_settings.tolerates(taint)
                 || is_for_resource(taint, node, &rules.tolerations)
             {
                 continue;
             }
-            if let Some(objection) = lists.iter().find_map(|rules| rules.objection_to(narrowest)) {
+            if let Some(objection) = rules.tolerations.objection_to(narrowest).or(*annotated) {
                 return Err(untolerable(taint, objection, cannot, rules.nodes.required.namespace)?);
             }
         }

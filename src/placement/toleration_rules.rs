@@ -103,11 +103,11 @@ impl<'s> TolerationRules<'s> {
         forbids || !self.allowed.is_empty()
     }
 
-    /// Returns the most comparisons that it takes to validate one toleration or taint.
-    pub fn comparisons(&self) -> usize {
-        let lists = self.allowed.iter().chain(&self.forbidden).map(|list| list.tolerations.len());
-        let of_list = |length: usize| 1 + length.checked_ilog2().unwrap_or_default() as usize;
-        lists.chain([self.defaults_of_settings.len()]).map(of_list).sum()
+    /// Returns the most comparisons that it takes to validate so many taints.
+    pub fn comparisons(&self, taints: usize) -> usize {
+        let lists = self.allowed.iter().chain(&self.forbidden).map(|list| list.tolerations.comparisons(taints));
+        // Defaults are searched for what tolerates the taint, and for what equals its narrowest toleration.
+        lists.sum::<usize>() + self.defaults_of_settings.comparisons(2 * taints)
     }
 
     /// Returns why no Pod may have `toleration`, unless the cluster or its RuntimeClass added it.

@@ -85,8 +85,9 @@ impl Selector {
     /// Returns the requirements on `key`.
     pub fn on(&self, key: &str) -> &[Requirement] {
         let from = self.requirements.partition_point(|requirement| requirement.key() < key);
-        let to = self.requirements.partition_point(|requirement| requirement.key() <= key);
-        self.requirements.get(from..to).unwrap_or_default()
+        let rest = self.requirements.get(from..).unwrap_or_default();
+        let count = rest.iter().take_while(|requirement| requirement.key() == key).count();
+        rest.get(..count).unwrap_or_default()
     }
 }
 
@@ -359,7 +360,7 @@ impl Whitelist {
             return true;
         }
         match expression.operator().as_set() {
-            Operator::In => expression.values().iter().all(|value| self.selects_value(key, value)),
+            Operator::In => self.all_on(key, |own| expression.values().iter().all(|value| own.accepts(Some(value)))),
             Operator::DoesNotExist => false,
             _ => self.allows_any_value(key),
         }

@@ -16,7 +16,7 @@ pub struct Tolerations<'s> {
     list: Cow<'s, [Toleration]>,
     /// The number of searches without the index.
     searches: Cell<usize>,
-    /// The positions in `list`, in the order of [`sort_key`].
+    /// The positions in `list`, in the order of [`sort_key`], without those of repeated tolerations.
     sorted: OnceCell<Vec<usize>>,
     /// The same list without keys, in which tolerations of every key are searched.
     without_keys: OnceCell<Box<Tolerations<'static>>>,
@@ -126,9 +126,25 @@ impl<'s> Tolerations<'s> {
             self.searches.set(searches + 1);
             return None;
         }
-        let key_of = |position: usize| self.list.get(position).map(sort_key);
-        let is_before = |one: usize, other: usize| key_of(one) < key_of(other);
-        Some(self.sorted.get_or_init(|| sorted_positions(self.list.len(), &is_before)))
+        Some(self.sorted.get_or_init(|| {
+            let key_of = |position: usize| self.list.get(position).map(sort_key);
+            let is_before = |one: usize, other: usize| key_of(one) <= key_of(other);
+            let mut sorted = sorted_positions(self.list.len(), &is_before);
+            // Of repeated ones the first is kept. An annotation may have the same toleration 700 times.
+            sorted.dedup_by(|one, before| self.list.get(*one) == self.list.get(*before));
+            sorted
+        }))
+    }
+
+    /// Returns the most comparisons that so many searches take.
+    pub fn comparisons(&self, searches: usize) -> usize {
+        let length = self.list.len();
+        if length <= SHORT_LIST {
+            return searches * (1 + length);
+        }
+        // In the index, the first and the last of two keys are searched.
+        let steps = 1 + length.checked_ilog2().unwrap_or_default() as usize;
+        (4 * searches + length) * steps
     }
 }
 
