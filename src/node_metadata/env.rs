@@ -62,7 +62,9 @@ pub fn add(propagations: &Propagations<'_>, review: &mut Review<'_>) -> Result<(
         return Ok(());
     }
     let spec = review.object.change().object_mut(SPEC).within("object")?;
-    changed.into_iter().for_each(|(list, containers)| spec.put(list, Raw::List(containers)));
+    for (list, containers) in changed {
+        spec.put(list, Raw::List(containers));
+    }
     Ok(())
 }
 

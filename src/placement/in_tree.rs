@@ -69,7 +69,7 @@ pub fn admit(
     for (key, value) in &required {
         if let Some(other) = selected.get(key).filter(|other| other != value) {
             let required = format!("{key}={value}");
-            return Err(rejection(SELECTOR_CONFLICT, source, namespace, (key, other), required));
+            return Err(rejection(SELECTOR_CONFLICT, source, namespace, (key, other), &required));
         }
     }
     let mut added = required.iter().map(|(key, value)| (*key, *value)).filter(|(key, _)| !selected.contains_key(key));
@@ -79,7 +79,8 @@ pub fn admit(
     if !whitelist.is_empty()
         && let Some(pair) = all.find(|(key, value)| !whitelist.allows_value(key, value))
     {
-        return Err(rejection(NOT_ALLOWED, allowing, namespace, pair, whitelist.selector().to_string()));
+        let allowed = whitelist.selector().to_string();
+        return Err(rejection(NOT_ALLOWED, allowing, namespace, pair, &allowed));
     }
     if added.clone().next().is_none() {
         return Ok(());
@@ -102,7 +103,7 @@ fn rejection(
     source: Source<'_>,
     namespace: &str,
     (key, value): (&str, &str),
-    required: String,
+    required: &str,
 ) -> Rejection {
     let cause = Cause::new(CauseKind::Requests).at(source).label(key).required(&required);
     let cause = cause.requested(&format_args!("{key}={value}"));

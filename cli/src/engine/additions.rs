@@ -18,7 +18,8 @@ pub fn additions(evaluation: &Evaluation) -> Vec<String> {
         let steps: Vec<String> = operation.path().tokens().map(|step| step.decoded().into_owned()).collect();
         let is_below = |field: &str| steps.windows(2).any(|pair| pair == ["spec", field]);
         let is_of_selector = selector.is_some() && (is_below("nodeSelector") || is_below("affinity"));
-        if !is_of_selector && !(tolerations.is_some() && is_below("tolerations")) {
+        let is_of_tolerations = tolerations.is_some() && is_below("tolerations");
+        if !is_of_selector && !is_of_tolerations {
             others.extend(words(operation, &steps.iter().map(String::as_str).collect::<Vec<_>>()));
         }
     }

@@ -51,7 +51,7 @@ fn file(size: &Size) -> PathBuf {
 fn preview(size: &Size) -> Result<()> {
     let files = SettingsFile::load(&Path::new(env!("CARGO_MANIFEST_DIR")).join(SETTINGS))?.0;
     let file = file(size);
-    let cluster = Manifests::load(&file)?.into();
+    let cluster = Manifests::load(&file)?;
     let read = processor_seconds()?;
     let policy = Policy::native();
     let input = PreviewInput { policy: &policy, files: &files, old: None, cluster: &cluster, accepted: &[] };
