@@ -57,7 +57,7 @@ fn root() -> PathBuf {
 }
 
 fn page_of(settings: SettingsFile, cluster: Manifests, origin: &Origin) -> Result<String> {
-    let (files, cluster) = ([settings], cluster.into());
+    let files = [settings];
     let policy = Policy::native();
     let input = PreviewInput { policy: &policy, files: &files, old: None, cluster: &cluster, accepted: &[] };
     page(&input.preview(|_, _| {})?, origin)

@@ -58,7 +58,8 @@ impl Code {
             "crate" => start.clear(),
             "super" => {
                 while steps.first() == Some(&"super") {
-                    (start.pop(), steps.remove(0));
+                    start.pop();
+                    steps.remove(0);
                 }
                 steps.insert(0, "self");
             }

@@ -25,7 +25,7 @@ fn settings(name: &str) -> Result<SettingsFile> {
 }
 
 fn preview(policy: &Policy, name: &str, objects: &[Born]) -> Result<Preview> {
-    let cluster = objects.iter().map(|born| born.object.clone()).collect::<Manifests>().into();
+    let cluster = objects.iter().map(|born| born.object.clone()).collect::<Manifests>();
     let files = [settings(name)?];
     PreviewInput { policy, files: &files, old: None, cluster: &cluster, accepted: &[] }.preview(|_, _| {})
 }
@@ -115,7 +115,7 @@ fn the_page_of_a_large_cluster_is_small() -> Result<()> {
     drop(objects);
     let start = Instant::now();
     let (files, policy) = ([settings("bindings")?], Policy::native());
-    let cluster = Manifests::load(&path)?.into();
+    let cluster = Manifests::load(&path)?;
     let preview = PreviewInput { policy: &policy, files: &files, old: None, cluster: &cluster, accepted: &[] }
         .preview(|_, _| {})?;
     let page = cli::output::preview::page(&preview, &cli::output::preview::Origin::default())?;

@@ -41,7 +41,7 @@ fn a_preview_tells_what_brute_force_finds() -> Result<()> {
     for case in 0..CASES {
         let (settings, objects) = any_case(&mut dice, &policy)?;
         let files = SettingsFile::read_all(vec![settings.clone()])?;
-        let cluster = objects.iter().cloned().collect::<Manifests>().into();
+        let cluster = objects.iter().cloned().collect::<Manifests>();
         let input = PreviewInput { policy: &policy, files: &files, old: None, cluster: &cluster, accepted: &[] };
         let preview = input.preview(|_, _| {}).with_context(|| format!("case {case}"))?;
         let oracle = Oracle::new(&policy, &objects, &settings);
@@ -83,7 +83,7 @@ fn a_comparison_tells_which_fences_open() -> Result<()> {
         let (new, _) = any_case(&mut dice, &policy)?;
         let read = |settings: &Value| SettingsFile::read_all(vec![settings.clone()]);
         let (old_files, files) = (read(&old)?, read(&new)?);
-        let cluster = objects.iter().cloned().collect::<Manifests>().into();
+        let cluster = objects.iter().cloned().collect::<Manifests>();
         let input =
             PreviewInput { policy: &policy, files: &files, old: Some(&old_files), cluster: &cluster, accepted: &[] };
         let preview = input.preview(|_, _| {}).with_context(|| format!("case {case}"))?;
