@@ -59,7 +59,14 @@ fn root() -> PathBuf {
 fn page_of(settings: SettingsFile, cluster: Manifests, origin: &Origin) -> Result<String> {
     let files = [settings];
     let policy = Policy::native();
-    let input = PreviewInput { policy: &policy, files: &files, old: None, cluster: &cluster, accepted: &[] };
+    let input = PreviewInput {
+        policy: &policy,
+        files: &files,
+        old: None,
+        cluster: &cluster,
+        accepted: &[],
+        fixed_nodes: false,
+    };
     page(&input.preview(|_, _| {})?, origin)
 }
 

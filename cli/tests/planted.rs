@@ -29,6 +29,8 @@ struct Planted {
     beside: Vec<Value>,
     #[serde(default)]
     accept: Vec<String>,
+    #[serde(default)]
+    fixed_nodes: bool,
     cluster: Vec<Value>,
     /// Resources that the cluster refuses to list.
     #[serde(default)]
@@ -106,7 +108,8 @@ impl Planted {
         let now = files(&self.settings)?;
         let old = (!self.old.is_null()).then(|| files(&self.old)).transpose()?;
         let old = old.as_deref();
-        PreviewInput { policy: &policy, files: &now, old, cluster: &cluster, accepted: &accepted }.preview(|_, _| {})
+        let (policy, files, cluster, accepted, fixed_nodes) = (&policy, &now, &cluster, &accepted, self.fixed_nodes);
+        PreviewInput { policy, files, old, cluster, accepted, fixed_nodes }.preview(|_, _| {})
     }
 }
 

@@ -27,7 +27,8 @@ fn settings(name: &str) -> Result<SettingsFile> {
 fn preview(policy: &Policy, name: &str, objects: &[Born]) -> Result<Preview> {
     let cluster = objects.iter().map(|born| born.object.clone()).collect::<Manifests>();
     let files = [settings(name)?];
-    PreviewInput { policy, files: &files, old: None, cluster: &cluster, accepted: &[] }.preview(|_, _| {})
+    PreviewInput { policy, files: &files, old: None, cluster: &cluster, accepted: &[], fixed_nodes: false }
+        .preview(|_, _| {})
 }
 
 /// To whom an object belongs in the end: `Deployment team-a/web`.
@@ -116,8 +117,15 @@ fn the_page_of_a_large_cluster_is_small() -> Result<()> {
     let start = Instant::now();
     let (files, policy) = ([settings("bindings")?], Policy::native());
     let cluster = Manifests::load(&path)?;
-    let preview = PreviewInput { policy: &policy, files: &files, old: None, cluster: &cluster, accepted: &[] }
-        .preview(|_, _| {})?;
+    let preview = PreviewInput {
+        policy: &policy,
+        files: &files,
+        old: None,
+        cluster: &cluster,
+        accepted: &[],
+        fixed_nodes: false,
+    }
+    .preview(|_, _| {})?;
     let page = cli::output::preview::page(&preview, &cli::output::preview::Origin::default())?;
     let text = cli::output::preview::text(&preview, 100, false);
     println!("{:.1} s, {} KB, {} lines", start.elapsed().as_secs_f64(), page.len() / 1000, text.lines().count());

@@ -48,6 +48,9 @@ pub struct Preview {
     /// Outcomes that are intended and do not count against the verdict
     #[arg(long, value_parser = accepted(), value_delimiter = ',', value_name = "OUTCOMES", ignore_case = true)]
     accept: Vec<Accepted>,
+    /// No nodes are added: where all nodes of a fence have less than is requested of them, Pods wait
+    #[arg(long)]
+    fixed_nodes: bool,
     /// The output format; commands is a script that replaces Pods that are misplaced
     #[arg(short, long, value_parser = formats(&["text", "json", "yaml", "html", "commands"]), default_value = "text", value_name = "FORMAT")]
     output: Format,
@@ -74,7 +77,8 @@ impl Preview {
         let old = old.map(|old| old.or_deployed(&cluster)).transpose()?.map(|(files, _)| files);
         let (files, origin) = given.or_deployed(&cluster)?;
         let (files, old) = (files.as_slice(), old.as_deref());
-        let input = PreviewInput { policy: &policy, files, old, cluster: &cluster, accepted: &self.accept };
+        let (accepted, fixed_nodes) = (self.accept.as_slice(), self.fixed_nodes);
+        let input = PreviewInput { policy: &policy, files, old, cluster: &cluster, accepted, fixed_nodes };
         let told = |done, total| progress.update(&format!("{done} of {total} workloads and namespaces"));
         let preview = input.preview(told)?;
         match self.output {

@@ -7,7 +7,7 @@ use k8s_openapi::api::{
     node::v1::RuntimeClass,
 };
 use node_placement_policy::{
-    selector::{Operator, Requirement},
+    selector::{Operator, PossibleValues, Requirement, Selector},
     toleration::{NO_EXECUTE, Taint, Toleration, untolerated},
 };
 
@@ -104,6 +104,23 @@ impl PodNeeds {
     /// Returns the names of the nodes that it names.
     pub fn node_names(&self) -> impl Iterator<Item = &str> {
         self.specs.iter().flat_map(SpecNeeds::node_names)
+    }
+
+    /// Returns all that the labels of a node must meet: the nodeSelector, and the first term of the node affinity that does not
+    /// contradict it. `None` if no node can have such labels.
+    pub fn labels_that_would_do(&self) -> Option<Selector> {
+        let mut possible = vec![Selector::default()];
+        for SpecNeeds { node_selector, terms, .. } in &self.specs {
+            let terms: Vec<&[Requirement]> = match terms {
+                Some(terms) => terms.iter().map(|term| term.labels.as_slice()).collect(),
+                None => vec![&[]],
+            };
+            let all = possible.iter().flat_map(|own| terms.iter().map(move |term| [own.requirements(), term].concat()));
+            let all = all.map(|own| Selector::new([own.as_slice(), node_selector].concat()).without_repeats());
+            let can_be_met = |selector: &Selector| selector.by_label().all(|own| !PossibleValues::of(own).is_empty());
+            possible = all.filter(can_be_met).collect();
+        }
+        possible.into_iter().next()
     }
 
     /// Returns whether two Pods require the same labels and names of nodes, whatever they tolerate and request.

@@ -20,6 +20,8 @@ pub const HOSTNAME: &str = "kubernetes.io/hostname";
 /// Pods of a workload that need room at the same time.
 #[derive(Clone, Copy, Debug)]
 pub struct Replicas<'p> {
+    /// What tells the workload from others.
+    pub workload: usize,
     /// What each of them requires.
     pub pod: &'p PodNeeds,
     /// Whether a Pod can run in each place.
@@ -37,52 +39,85 @@ pub enum Count {
     PerNode,
 }
 
+/// What Pods request of the nodes that they are confined to. Where Karpenter can create a node for Pods, they are confined
+/// to none.
+#[derive(Debug, Default)]
+pub struct Loads {
+    /// The workloads whose replicas can run on the nodes of these pools alone, and what they request.
+    confined: BTreeMap<BTreeSet<usize>, (Vec<usize>, Amounts)>,
+    /// What DaemonSets request on all nodes of a pool.
+    of_daemon_sets: BTreeMap<usize, Amounts>,
+}
+
 /// Nodes that have less in all than the Pods request that can run nowhere else.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Overload {
     /// The positions of the pools of these nodes.
     pub pools: BTreeSet<usize>,
-    /// The positions of the workloads whose Pods can run nowhere else.
+    /// The workloads whose Pods can run nowhere else.
     pub workloads: Vec<usize>,
     /// What all of them request, and what the nodes have in all.
     pub lacking: Vec<Lack>,
 }
 
-/// Returns every set of nodes that is some workload's own and has less than is requested of it: by all replicas that can
-/// run nowhere else, and by the DaemonSets of its nodes. Where Karpenter can create a node for Pods, they are not counted.
-pub fn overloads(map: &NodeMap, workloads: &[Replicas<'_>]) -> Vec<Overload> {
-    let of_daemon_sets = requests_of_daemon_sets(map, workloads);
-    let mut confined: BTreeMap<BTreeSet<usize>, Vec<usize>> = BTreeMap::new();
-    for (position, workload) in workloads.iter().enumerate() {
-        if let (Count::Replicas(1..), Some(pools)) = (workload.count, own_pools(workload.fits)) {
-            confined.entry(pools).or_default().push(position);
+impl Loads {
+    /// Adds the Pods of a workload.
+    pub fn add(&mut self, map: &NodeMap, replicas: &Replicas<'_>) {
+        let Replicas { workload, pod, fits, count } = replicas;
+        let all = |count| pod.requests.0.iter().map(|(resource, one)| (resource.clone(), one.times(count))).collect();
+        match count {
+            Count::PerNode => {
+                for (place, fit) in *fits {
+                    let (Place::Nodes(pool), Fit::Now | Fit::NotNow(_)) = (place, fit) else { continue };
+                    let nodes = map.pools.get(*pool).map_or(0, |pool| pool.nodes.len());
+                    merge(self.of_daemon_sets.entry(*pool).or_default(), &all(nodes), Amount::plus);
+                }
+            }
+            Count::Replicas(0) => {}
+            Count::Replicas(count) => {
+                let Some(pools) = own_pools(fits) else { return };
+                let (workloads, requested) = self.confined.entry(pools).or_default();
+                workloads.push(*workload);
+                merge(requested, &all(*count), Amount::plus);
+            }
         }
     }
-    let mut overloads = vec![];
-    for pools in confined.keys() {
-        let inside = confined.iter().filter(|(others, _)| others.is_subset(pools));
-        let inside: Vec<usize> = inside.flat_map(|(_, workloads)| workloads.iter().copied()).collect();
-        let mut requested = Amounts::new();
-        for (workload, count) in inside.iter().filter_map(|position| replicas(workloads.get(*position)?)) {
-            let all = workload.pod.requests.0.iter().map(|(resource, one)| (resource.clone(), one.times(count)));
-            merge(&mut requested, &all.collect(), Amount::plus);
-        }
-        for pool in pools {
-            merge(&mut requested, of_daemon_sets.get(pool).unwrap_or(&Amounts::new()), Amount::plus);
-        }
-        let Some(available) = available(map, pools) else { continue };
-        let lacking = lacking(&requested, &available, &map.devices);
-        if !lacking.is_empty() {
-            overloads.push(Overload { pools: pools.clone(), workloads: inside, lacking });
-        }
-    }
-    overloads
-}
 
-fn replicas<'w, 'p>(workload: &'w Replicas<'p>) -> Option<(&'w Replicas<'p>, usize)> {
-    match workload.count {
-        Count::Replicas(count) => Some((workload, count)),
-        Count::PerNode => None,
+    /// Returns every set of nodes that is some workload's own and has less than is requested of it. What is requested as much
+    /// `before` is left out.
+    pub fn overloads(&self, map: &NodeMap, before: &[&Self]) -> Vec<Overload> {
+        let mut overloads = vec![];
+        for pools in self.confined.keys() {
+            let Some(available) = available(map, pools) else { continue };
+            let mut lacking = lacking(&self.requested_of(pools), &available, &map.devices);
+            if lacking.is_empty() {
+                continue;
+            }
+            let before: Vec<Amounts> = before.iter().map(|before| before.requested_of(pools)).collect();
+            let is_less = |amounts: &Amounts, lack: &Lack| {
+                amounts.get(&lack.resource).copied().unwrap_or_default() < lack.requested
+            };
+            lacking.retain(|lack| before.iter().any(|before| is_less(before, lack)));
+            if !lacking.is_empty() {
+                let workloads = self.inside(pools).flat_map(|(workloads, _)| workloads.iter().copied()).collect();
+                overloads.push(Overload { pools: pools.clone(), workloads, lacking });
+            }
+        }
+        overloads
+    }
+
+    /// Returns what can run in these pools and nowhere else.
+    fn inside(&self, pools: &BTreeSet<usize>) -> impl Iterator<Item = &(Vec<usize>, Amounts)> {
+        self.confined.iter().filter(move |(own, _)| own.is_subset(pools)).map(|(_, load)| load)
+    }
+
+    fn requested_of(&self, pools: &BTreeSet<usize>) -> Amounts {
+        let mut requested = Amounts::new();
+        let of_daemon_sets = pools.iter().filter_map(|pool| self.of_daemon_sets.get(pool));
+        for amounts in self.inside(pools).map(|(_, amounts)| amounts).chain(of_daemon_sets) {
+            merge(&mut requested, amounts, Amount::plus);
+        }
+        requested
     }
 }
 
@@ -97,20 +132,6 @@ fn own_pools(fits: &[(Place, Fit)]) -> Option<BTreeSet<usize>> {
         }
     }
     (!pools.is_empty()).then_some(pools)
-}
-
-/// Returns what the DaemonSets of each pool request on all of its nodes.
-fn requests_of_daemon_sets(map: &NodeMap, workloads: &[Replicas<'_>]) -> BTreeMap<usize, Amounts> {
-    let mut requests: BTreeMap<usize, Amounts> = BTreeMap::new();
-    for Replicas { pod, fits, .. } in workloads.iter().filter(|workload| workload.count == Count::PerNode) {
-        for (place, fit) in *fits {
-            let (Place::Nodes(pool), Fit::Now | Fit::NotNow(_)) = (place, fit) else { continue };
-            let nodes = map.pools.get(*pool).map_or(0, |pool| pool.nodes.len());
-            let all = pod.requests.0.iter().map(|(resource, one)| (resource.clone(), one.times(nodes)));
-            merge(requests.entry(*pool).or_default(), &all.collect(), Amount::plus);
-        }
-    }
-    requests
 }
 
 /// Adds up what the nodes of these pools have; `None` if one of them lists no resources.
@@ -288,15 +309,34 @@ mod tests {
     fn found(objects: Vec<Value>, workloads: &[(Option<&str>, &str, Count)]) -> String {
         let pods: Vec<PodNeeds> = workloads.iter().map(|(pool, cpu, _)| needs(spec(*pool, cpu))).collect();
         let map = map(objects, &pods);
-        let fits: Vec<_> = pods.iter().map(|pod| map.fits(pod)).collect();
-        let counts = workloads.iter().map(|(_, _, count)| *count);
-        let replicas = pods.iter().zip(&fits).zip(counts).map(|((pod, fits), count)| Replicas { pod, fits, count });
-        let overloads = overloads(&map, &replicas.collect::<Vec<_>>()).into_iter();
+        let loads = loads(&map, &pods, workloads);
+        let overloads = loads.overloads(&map, &[&Loads::default()]).into_iter();
         let texts = overloads.map(|Overload { lacking, workloads, .. }| {
             let Lack { resource, requested, largest } = &lacking[0];
             format!("{resource}: {requested} of {largest}, by {workloads:?}")
         });
         texts.collect::<Vec<_>>().join("; ")
+    }
+
+    fn loads(map: &NodeMap, pods: &[PodNeeds], workloads: &[(Option<&str>, &str, Count)]) -> Loads {
+        let mut loads = Loads::default();
+        for (workload, (pod, (_, _, count))) in pods.iter().zip(workloads).enumerate() {
+            loads.add(map, &Replicas { workload, pod, fits: &map.fits(pod), count: *count });
+        }
+        loads
+    }
+
+    #[rstest]
+    #[case::as_much(&[(BLUE, "1", Count::Replicas(9))], 0)]
+    #[case::less(&[(BLUE, "1", Count::Replicas(8))], 1)]
+    #[case::elsewhere(&[(None, "1", Count::Replicas(9))], 1)]
+    fn what_was_requested_before_is_left_out(#[case] before: &[(Option<&str>, &str, Count)], #[case] overloads: usize) {
+        let after = [(BLUE, "1", Count::Replicas(9))];
+        let pods = [BLUE, None].map(|pool| needs(spec(pool, "1")));
+        let map = map(nodes(), &pods);
+        let before_pods: Vec<PodNeeds> = before.iter().map(|(pool, cpu, _)| needs(spec(*pool, cpu))).collect();
+        let before = loads(&map, &before_pods, before);
+        assert_eq!(loads(&map, &pods[..1], &after).overloads(&map, &[&before]).len(), overloads);
     }
 
     fn apart(more: &Value) -> Value {

@@ -71,7 +71,8 @@ impl NameRule {
     }
 }
 
-fn requirement(expression: &v1::NodeSelectorRequirement) -> Option<Requirement> {
+/// Reads an expression; `None` if it is not valid.
+pub fn requirement(expression: &v1::NodeSelectorRequirement) -> Option<Requirement> {
     let operator = operator_named(&expression.operator)?;
     Requirement::new(expression.key.clone(), operator, expression.values.clone().unwrap_or_default()).ok()
 }

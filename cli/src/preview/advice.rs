@@ -9,6 +9,7 @@ use serde::Serialize;
 use super::{
     outcome::{Forecast, Outcome},
     subject::Subject,
+    way_out::WayOut,
 };
 use crate::{
     cluster::Gap,
@@ -23,6 +24,12 @@ pub struct Advice {
     pub text: String,
     /// What programs read.
     pub cause: Cause,
+    /// What a person does about it.
+    #[serde(skip)]
+    pub way_out: WayOut,
+    /// Whom it is about; nobody in particular, if it is about the settings or the cluster.
+    #[serde(skip)]
+    pub about: Vec<AffectedObject>,
 }
 
 /// The cause that a person must change. Fields that say nothing about it are left out.
@@ -71,7 +78,7 @@ pub enum CauseKind {
     EntryAbove,
     /// An annotation of the namespace is malformed, or contradicts what holds there.
     Annotation,
-    /// No node has the label that is demanded.
+    /// No node has the label that is required.
     NoSuchLabel,
     /// The nodes that match have a taint that the Pod does not tolerate.
     Taint,
@@ -134,22 +141,28 @@ impl Sentence {
     }
 }
 
-/// What makes two pieces of advice one: how bad it is, the cause, and what is said of it.
+/// A cause, what is said of it, and what to do.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct AdviceKey {
-    /// `Changed` for advice that reports no trouble.
-    forecast: Forecast,
-    cause: Cause,
-    sentence: Sentence,
+pub struct Point {
+    /// The cause.
+    pub cause: Cause,
+    /// What is wrong.
+    pub sentence: Sentence,
+    /// What to do.
+    pub way_out: WayOut,
 }
 
 /// Whom a piece of advice is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AffectedObject {
-    /// `Deployment web`, `Deployment web (its ReplicaSet web-1)`, `Pod web-x (of Rollout web)`; nothing for Pods that ask
-    /// for nothing.
-    name: Option<String>,
-    namespace: String,
+    /// Its kind; empty for Pods that request nothing.
+    pub kind: String,
+    /// Its namespace.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+    /// ` (of Rollout web)`, ` (its ReplicaSet web-1)`.
+    more: String,
 }
 
 impl AffectedObject {
@@ -157,85 +170,91 @@ impl AffectedObject {
     pub fn new(subject: &Subject<'_>, part: Option<&str>) -> Self {
         let owner = subject.owner.as_ref().map(|owner| format!(" (of {owner})")).unwrap_or_default();
         let part = part.map(|part| format!(" (its {part})")).unwrap_or_default();
-        let name = subject.manifest().map(|_| format!("{} {}{owner}{part}", subject.kind(), subject.name()));
-        Self { name, namespace: subject.namespace.clone() }
+        let (kind, name) = (subject.kind().to_owned(), subject.name().to_owned());
+        Self { kind, namespace: subject.namespace.clone(), name, more: format!("{owner}{part}") }
     }
 }
 
 impl fmt::Display for AffectedObject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} in {}", self.name.as_deref().unwrap_or("new Pods"), self.namespace)
+        let Self { kind, namespace, name, more } = self;
+        match kind.as_str() {
+            "" => write!(f, "new Pods in {namespace}"),
+            kind => write!(f, "{kind} {name}{more} in {namespace}"),
+        }
     }
 }
 
-/// All there is to do.
+/// All there is to do: by how bad it is (`Changed` for advice that reports no trouble), the points, and whom each is about.
 #[derive(Default)]
-pub struct AdviceList(BTreeMap<AdviceKey, Vec<AffectedObject>>);
+pub struct AdviceList(BTreeMap<(Forecast, Point), Vec<AffectedObject>>);
 
 impl AdviceList {
     /// Adds a piece of advice.
-    pub fn add(&mut self, forecast: Forecast, sentence: Sentence, cause: Cause, about: Option<AffectedObject>) {
-        let known = self.0.entry(AdviceKey { forecast, cause, sentence }).or_default();
+    pub fn add(&mut self, forecast: Forecast, point: Point, about: Option<AffectedObject>) {
+        let known = self.0.entry((forecast, point)).or_default();
         known.extend(about.filter(|about| !known.contains(about)));
     }
 
-    /// Adds what is lacking of the cluster as a whole.
-    pub fn add_gap(&mut self, gap: &Gap) {
-        self.add(Forecast::real(Outcome::CannotTell), Sentence::Alone(gap.advice()), Cause::of_gap(gap), None);
+    /// Adds a piece of advice about nothing that was judged, which says itself what to do.
+    pub fn add_alone(&mut self, outcome: Outcome, text: String, cause: Cause) {
+        let point = Point { cause, sentence: Sentence::Alone(text), way_out: WayOut::Said };
+        self.add(Forecast::real(outcome), point, None);
     }
 
     /// Returns all of it. Of many pieces that are about the same label of the same setting, the first are listed one by
     /// one.
     pub fn advice(self) -> Vec<Advice> {
-        let mut similar: BTreeMap<_, Vec<(AdviceKey, Vec<AffectedObject>)>> = BTreeMap::new();
-        for (point, concerned) in self.0 {
+        let mut similar: BTreeMap<_, Vec<Advice>> = BTreeMap::new();
+        for ((forecast, point), concerned) in self.0 {
             let Cause { kind, setting, label, .. } = &point.cause;
-            let about = (point.forecast, *kind, setting.clone(), label.clone());
-            similar.entry(about).or_default().push((point, concerned));
+            let about = (forecast, *kind, setting.clone(), label.clone());
+            similar.entry(about).or_default().push(Advice::new(forecast, point, concerned));
         }
         similar.into_values().flat_map(shorten).collect()
     }
 }
 
 /// Returns each piece, or the first of them and whom the others are about.
-fn shorten(mut points: Vec<(AdviceKey, Vec<AffectedObject>)>) -> Vec<Advice> {
-    let are_about_workloads = points.iter().all(|(_, concerned)| !concerned.is_empty());
-    let more = if points.len() > SIMILAR && are_about_workloads { points.split_off(SIMILAR - 1) } else { vec![] };
-    let mut advice: Vec<Advice> = points.into_iter().map(|(point, concerned)| Advice::new(point, &concerned)).collect();
-    if let Some((AdviceKey { cause: Cause { kind, setting, label, .. }, .. }, _)) = more.first().cloned() {
+fn shorten(mut advice: Vec<Advice>) -> Vec<Advice> {
+    let are_about_workloads = advice.iter().all(|it| !it.about.is_empty());
+    let more = if advice.len() > SIMILAR && are_about_workloads { advice.split_off(SIMILAR - 1) } else { vec![] };
+    if let Some(Cause { kind, setting, label, .. }) = more.first().map(|first| first.cause.clone()) {
         let by = setting.as_ref().map(|setting| format!(", by {setting}")).unwrap_or_default();
-        let concerned: Vec<AffectedObject> = more.iter().flat_map(|(_, concerned)| concerned.clone()).collect();
-        let text = format!("The same, {} times more{by}: {}.", more.len(), list_subjects(&concerned));
-        let nodes = more.into_iter().flat_map(|(point, _)| point.cause.nodes).collect();
-        advice.push(Advice { text, cause: Cause { label, nodes, ..Cause::new(kind, setting) } });
+        let about: Vec<AffectedObject> = more.iter().flat_map(|it| it.about.clone()).collect();
+        let text = format!("The same, {} times more{by}: {}.", more.len(), list_subjects(&about));
+        let nodes = more.into_iter().flat_map(|it| it.cause.nodes).collect();
+        let cause = Cause { label, nodes, ..Cause::new(kind, setting) };
+        advice.push(Advice { text, cause, way_out: WayOut::Said, about });
     }
     advice
 }
 
 impl Advice {
-    fn new(AdviceKey { forecast, sentence, cause }: AdviceKey, concerned: &[AffectedObject]) -> Self {
-        let first = concerned.first().map(|first| first.namespace.clone());
-        let shared = first.filter(|first| concerned.iter().all(|it| it.namespace == *first));
+    fn new(forecast: Forecast, Point { cause, sentence, way_out }: Point, about: Vec<AffectedObject>) -> Self {
+        let first = about.first().map(|first| first.namespace.clone());
+        let shared = first.filter(|first| about.iter().all(|it| it.namespace == *first));
         let namespace = cause.namespace.or(shared);
-        let is = match concerned {
+        let is = match about.as_slice() {
             _ if forecast.would_be => "would be",
-            [AffectedObject { name: Some(_), .. }] => "is",
+            [only] if !only.kind.is_empty() => "is",
             _ => "are",
         };
-        let subject = list_subjects(concerned);
+        let subject = list_subjects(&about);
         let mut text = capital(&match sentence {
             Sentence::Is(rest) => format!("{subject} {is} {rest}"),
             Sentence::Does(rest) => format!("{subject} {rest}"),
             Sentence::OfBindings(rest) => format!("Bindings of {subject} {rest}"),
             Sentence::Alone(text) => text,
         });
-        if !text.ends_with(['.', '?', ']']) {
+        text += &way_out.sentence();
+        if !text.ends_with(['.', '?']) {
             text.push('.');
         }
         if forecast.would_be {
             text += " (So far its entry only warns.)";
         }
-        Self { text, cause: Cause { namespace, ..cause } }
+        Self { text, cause: Cause { namespace, ..cause }, way_out, about }
     }
 }
 
@@ -258,9 +277,8 @@ pub fn capital(text: &str) -> String {
 impl Cause {
     /// Returns the cause of what is not known.
     pub fn of_gap(gap: &Gap) -> Self {
-        let kind =
-            if matches!(gap, Gap::Delivery(_) | Gap::Condition(_)) { CauseKind::Condition } else { CauseKind::Lacks };
-        Self::new(kind, None)
+        let is_of_condition = matches!(gap, Gap::Delivery(_) | Gap::Condition(_));
+        Self::new(if is_of_condition { CauseKind::Condition } else { CauseKind::Lacks }, None)
     }
 
     /// Returns a cause of this kind, at this setting.

@@ -7,19 +7,21 @@ use anyhow::Result;
 use node_placement_policy::resource::Resource;
 
 use super::{
-    advice::{Advice, AdviceList, AffectedObject},
+    advice::{Advice, AdviceList, AffectedObject, Cause, Point, Sentence},
     advisor::Advisor,
     document::{Namespace, OutcomeEntry, Pool, Preview, Workload},
     fences::{NothingFenced, Opening, Warnings, advise_on_openings, nothing_fenced, openings, usable_pools},
     finding::JudgedSubject,
     judge::Judge,
-    outcome::{Accepted, Outcome},
+    outcome::{Accepted, Forecast, Outcome},
     platform::advise_on_exemptions,
     restart::{Budgets, Restart},
     rulebook::Rulebook,
     subject::Subjects,
+    sums::Sums,
     tenants::merged,
     verdict::{Circumstances, Difference, Verdict},
+    way_out::WayOut,
     who_may_run_where::{Row, advise_on_taints, rows, selected_labels},
 };
 use crate::{
@@ -57,7 +59,7 @@ const NAMED: usize = 8;
 /// let namespace = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": "blue" } });
 /// let cluster = Manifests::from_iter([node, namespace]);
 /// let input =
-///     PreviewInput { policy: &Policy::native(), files: &files, old: None, cluster: &cluster, accepted: &[] };
+///     PreviewInput { policy: &Policy::native(), files: &files, old: None, cluster: &cluster, accepted: &[], fixed_nodes: false };
 /// let preview = input.preview(|_, _| {})?;
 /// assert_eq!(preview.verdict.text, "Ready to enforce: new Pods in 1 namespace change.");
 /// # Ok::<(), anyhow::Error>(())
@@ -73,6 +75,8 @@ pub struct PreviewInput<'p> {
     pub cluster: &'p Manifests,
     /// What is intended.
     pub accepted: &'p [Accepted],
+    /// Whether no nodes are added: else an autoscaler may add some where all together have less than is requested.
+    pub fixed_nodes: bool,
 }
 
 impl PreviewInput<'_> {
@@ -96,8 +100,9 @@ impl PreviewInput<'_> {
             None if deployed.is_empty() => None,
             None => rulebook(&deployed).ok(),
         };
-        let (old, compares) = (old.as_ref(), self.old.is_some());
-        let judge = Judge { cluster: &typed, world: &world, now: &now, old, compares, accepted: &accepted };
+        let (old, compares, fixed_nodes) = (old.as_ref(), self.old.is_some(), self.fixed_nodes);
+        let judge =
+            Judge { cluster: &typed, world: &world, now: &now, old, compares, accepted: &accepted, fixed_nodes };
         let mut candidates = vec![];
         for (done, subject) in subjects.all.iter().enumerate() {
             progress(done, subjects.all.len());
@@ -108,9 +113,10 @@ impl PreviewInput<'_> {
         let labels: BTreeSet<String> = rulebooks().flat_map(selected_labels).collect();
         let needs = world.all_needs();
         let scheduler = Scheduler::new(cluster, labels.clone(), &deployments, needs.iter().map(|needs| &**needs))?;
+        let sums = Sums::new(&now, old, compares, &candidates, &scheduler)?;
         let mut judged = vec![];
         for candidate in &candidates {
-            judged.extend(judge.judge(candidate, &scheduler)?);
+            judged.extend(judge.judge(candidate, &scheduler, &sums)?);
         }
         let pools_of = |labels| NodeMap::new(Machines::read(cluster)?, NodeTraits { labels, each_node: false }, []);
         let pools = pools_of(selected_labels(&now))?;
@@ -194,6 +200,8 @@ impl Assessment<'_> {
                 lacking: gaps.iter().map(in_verdict).collect(),
                 unfenced: self.unfenced.as_ref().map(NothingFenced::text),
                 unjudged: self.subjects.unknown.len(),
+                short: self.short_of_nodes(false),
+                would_be_short: self.short_of_nodes(true),
                 can_restart,
             };
             let forecasts = self.judged.iter().map(|it| (it.subject.kind(), it.forecast()));
@@ -209,9 +217,15 @@ impl Assessment<'_> {
             openings: if is_accepted { 0 } else { openings.len() },
             others: self.judged.iter().filter(|it| it.differs(self.accepted)).count() - worse.len(),
             still_wrong: self.still_wrong(),
+            short: self.short_of_nodes(false),
             can_restart,
         };
         Verdict::of_difference(worse, &difference)
+    }
+
+    /// Counts the workloads for which nodes must be added, or would have to be.
+    fn short_of_nodes(&self, would_be: bool) -> usize {
+        self.judged.iter().filter(|it| it.needs_nodes().any(|need| need.forecast.would_be == would_be)).count()
     }
 
     /// Returns what was wrong with the old settings, and still is.
@@ -243,14 +257,21 @@ impl Assessment<'_> {
     /// differs alone.
     fn advice(&self, gaps: &[Gap]) -> Vec<Advice> {
         let (advisor, mut to_do) = (Advisor { round: self.round }, AdviceList::default());
-        for it in self.judged.iter().filter(|it| it.differs(self.accepted)) {
-            advisor.advise(it, &mut to_do);
+        for it in self.judged {
+            let outcome = it.forecast().outcome;
+            let is_intended = outcome.is_trouble() && !outcome.holds_up(self.accepted);
+            let worst = Some(&it.findings.worst).filter(|_| !is_intended && it.differs(self.accepted));
+            worst.into_iter().chain(it.needs_nodes()).for_each(|found| advisor.advise(it, found, &mut to_do));
         }
         if let Some(openings) = &self.openings {
             advise_on_openings(openings, &mut to_do);
             return to_do.advice();
         }
-        gaps.iter().for_each(|gap| to_do.add_gap(gap));
+        for gap in gaps {
+            let (cause, way_out) = (Cause::of_gap(gap), WayOut::Provide(gap.clone()));
+            let point = Point { cause, sentence: Sentence::Alone(gap.advice()), way_out };
+            to_do.add(Forecast::real(Outcome::CannotTell), point, None);
+        }
         advisor.advise_on_entries(&mut to_do);
         advise_on_taints(self.round, self.pools, &self.rows, self.judged, &mut to_do);
         advise_on_exemptions(self.round, self.input.cluster, &mut to_do);

@@ -40,6 +40,10 @@ pub struct Sides<'v> {
     pub unknown_pods: Option<&'v Gap>,
     /// What else its Pods need of nodes.
     pub ties: &'v Ties<'v>,
+    /// Set if its nodes have less in all than is requested of them, and that is new.
+    pub sum: Option<&'v Unschedulable>,
+    /// Whether no nodes are added.
+    pub fixed_nodes: bool,
 }
 
 /// Compares what becomes of a subject. This is the table of outcomes: the rows that apply, in their order; the first one
@@ -57,7 +61,9 @@ pub fn compare(sides: &Sides<'_>) -> Vec<Finding> {
     if let Some(gap) = gap.as_ref().filter(|gap| !sides.is_daemon_set && **gap != Gap::Pods) {
         return vec![sides.finding(Outcome::CannotTell, vec![], Why::Unknown(gap.clone()))];
     }
-    if let Some(why) = sides.why_it_waits() {
+    let (more_nodes, obstacles): (Vec<_>, Vec<_>) =
+        sides.new_obstacles().into_iter().partition(|it| !sides.fixed_nodes && it.is_cured_by_nodes());
+    if let Some(why) = sides.why_nothing_is_left().or_else(|| obstacles.into_iter().next().map(Why::Unschedulable)) {
         return vec![sides.finding(Outcome::Waits, vec![], why)];
     }
     let mut found = vec![];
@@ -73,6 +79,7 @@ pub fn compare(sides: &Sides<'_>) -> Vec<Finding> {
     if found.is_empty() {
         found.push(sides.quiet());
     }
+    found.extend(more_nodes.into_iter().map(|why| Finding { why: Why::NeedsNodes(why), ..sides.quiet() }));
     found
 }
 
@@ -101,10 +108,17 @@ pub fn compare_standing(sides: &Sides<'_>, recreated: &Verdict, is_gated: bool) 
 /// Joins what is found with the settings as they are with what is found as if every entry was enforced: what only would
 /// be is marked. What is found `with` them is real if it is trouble, or if nothing is sent.
 pub fn would_be(with: Vec<Finding>, enforced: Vec<Finding>, warns: bool) -> Vec<Finding> {
+    let forecasts = |all: &[Finding]| -> Vec<Forecast> {
+        all.iter().filter(|it| it.needed_nodes().is_none()).map(|it| it.forecast).collect()
+    };
     let are_changed = with.iter().chain(&enforced).all(|it| it.forecast.outcome == Outcome::Changed);
-    let is_other = with.iter().map(|it| it.forecast).ne(enforced.iter().map(|it| it.forecast));
+    let is_other = forecasts(&with) != forecasts(&enforced);
     let would_be = !are_changed && (warns || is_other);
-    let marked = |finding: Finding| Finding { forecast: Forecast { would_be, ..finding.forecast }, ..finding };
+    let is_real = |finding: &Finding| with.iter().any(|it| it.needed_nodes().is_some() && it.why == finding.why);
+    let marked = |finding: Finding| {
+        let would_be = if finding.needed_nodes().is_some() { !is_real(&finding) } else { would_be };
+        Finding { forecast: Forecast { would_be, ..finding.forecast }, ..finding }
+    };
     enforced.into_iter().map(marked).collect()
 }
 
@@ -213,15 +227,19 @@ impl Sides<'_> {
     }
 
     /// Returns why its Pods get no node, though they would without the policy, or with the old settings.
-    fn why_it_waits(&self) -> Option<Why> {
-        if chance(best_of(self.after)) < self.chance_before() {
-            return Some(self.why_nothing_accepts_it());
-        }
+    fn why_nothing_is_left(&self) -> Option<Why> {
+        (chance(best_of(self.after)) < self.chance_before()).then(|| self.why_nothing_accepts_it())
+    }
+
+    /// Returns what keeps some of its Pods from running, and would not without the policy, or with the old settings.
+    fn new_obstacles(&self) -> Vec<Unschedulable> {
         let obstacles = |verdict: &Verdict| self.ties.obstacles(self.map, &verdict.places);
         let before: Vec<Vec<Unschedulable>> = self.before.iter().map(|before| obstacles(before)).collect();
         let is_new =
             |obstacle: &Unschedulable| before.iter().any(|before| !before.iter().any(|it| it.is_about(obstacle)));
-        obstacles(self.after).into_iter().find(is_new).map(Why::Unschedulable)
+        let is_sent = !matches!(self.after.admission, Admission::NotSent(_));
+        let sum = self.sum.filter(|_| is_sent).cloned();
+        obstacles(self.after).into_iter().filter(is_new).chain(sum).collect()
     }
 
     fn why_nothing_accepts_it(&self) -> Why {
@@ -237,7 +255,7 @@ impl Sides<'_> {
             Some(Fit::TooSmall(_)) => Why::Unschedulable(Unschedulable::too_small(places)),
             _ => match unbound() {
                 Some(refusal) => Why::Unbound(refusal),
-                None => Why::Unschedulable(unschedulable(self.map, places, self.required)),
+                None => Why::Unschedulable(unschedulable(self.map, self.after, self.required)),
             },
         }
     }
@@ -425,8 +443,10 @@ mod tests {
             (verdict(UNCHANGED, json!({}), before), verdict(admission, json!({ "pool": "blue" }), after));
         let running: Vec<String> = running.iter().map(|node| (*node).to_owned()).collect();
         let (before, map, required, unknown_pods) = (&[&before], &nodes(), &[], None);
-        let (running, ties) = (running.as_slice(), &Ties::default());
-        let sides = Sides { before, after: &after, map, required, running, is_daemon_set, unknown_pods, ties };
+        let (running, ties, sum, fixed_nodes) = (running.as_slice(), &Ties::default(), None, false);
+        let after = &after;
+        let sides =
+            Sides { before, after, map, required, running, is_daemon_set, unknown_pods, ties, sum, fixed_nodes };
         compare(&sides).iter().map(|finding| finding.forecast.outcome).collect()
     }
 
@@ -492,8 +512,10 @@ mod tests {
         let after = verdict(UNCHANGED, json!({}), as_it_is);
         let recreated = verdict(CHANGED, json!({ "pool": "blue" }), recreated);
         let (before, map, required, running) = (&[&before], &nodes(), &[], &[]);
-        let (unknown_pods, ties) = (None, &Ties::default());
-        let sides = Sides { before, after: &after, map, required, running, is_daemon_set: false, unknown_pods, ties };
+        let (unknown_pods, ties, sum, fixed_nodes) = (None, &Ties::default(), None, false);
+        let (after, is_daemon_set) = (&after, false);
+        let sides =
+            Sides { before, after, map, required, running, is_daemon_set, unknown_pods, ties, sum, fixed_nodes };
         let found = compare_standing(&sides, &recreated, is_gated);
         assert_eq!(found.map(|finding| finding.forecast.outcome), outcome);
     }

@@ -24,7 +24,7 @@ pub struct Preview {
     pub remarks: Vec<String>,
     /// Every workload, and every Pod without one. With `--old`, only those that differ.
     pub workloads: Vec<Workload>,
-    /// Every namespace, judged by a Pod that asks for nothing. With `--old`, only those that differ.
+    /// Every namespace, judged by a Pod that requests nothing. With `--old`, only those that differ.
     pub namespaces: Vec<Namespace>,
     /// The namespaces that may use more nodes than with the old settings. Only with `--old`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -72,13 +72,13 @@ pub struct Workload {
     pub owner: Option<String>,
 }
 
-/// A namespace, judged by a Pod in it that asks for nothing.
+/// A namespace, judged by a Pod in it that requests nothing.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Namespace {
     /// Its name.
     pub name: String,
-    /// What would become of a Pod that asks for nothing.
+    /// What would become of a Pod that requests nothing.
     #[serde(flatten)]
     pub finding: OutcomeEntry,
 }

@@ -18,9 +18,10 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::{
-    advice::{Advice, AdviceList, Cause, CauseKind, Sentence, capital, names},
-    outcome::{Forecast, Outcome},
+    advice::{Advice, AdviceList, Cause, CauseKind, capital, names},
+    outcome::Outcome,
     rulebook::Rulebook,
+    way_out::WayOut,
 };
 use crate::{
     cluster::manifests::Manifests,
@@ -180,7 +181,7 @@ pub fn advise_on_openings(openings: &[Opening], to_do: &mut AdviceList) {
         let namespace = Some(namespaces).filter(|all| all.len() == 1).and_then(|all| all.into_iter().next());
         let cause = Cause { namespace, nodes: nodes.to_vec(), ..Cause::new(CauseKind::Opens, None) };
         // It stands behind what is refused or waits.
-        to_do.add(Forecast::real(Outcome::Misplaced), Sentence::Alone(text), cause, None);
+        to_do.add_alone(Outcome::Misplaced, text, cause);
     }
 }
 
@@ -209,7 +210,8 @@ impl NothingFenced<'_> {
             self.label
         );
         let cause = Cause::new(CauseKind::NothingFenced, Some(format!("{}.namespaceSelector", self.at)));
-        Advice { text, cause: Cause { label: Some(self.label.clone()), ..cause } }
+        let cause = Cause { label: Some(self.label.clone()), ..cause };
+        Advice { text, cause, way_out: WayOut::Said, about: vec![] }
     }
 }
 

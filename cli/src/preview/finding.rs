@@ -53,6 +53,8 @@ pub enum Why {
     Unbound(Refusal),
     /// It waits as it is, and would not if it was created anew.
     AsItIs,
+    /// Nodes must be added, so that all its Pods can run.
+    NeedsNodes(Unschedulable),
 }
 
 /// All that is found of a subject.
@@ -114,11 +116,19 @@ impl Finding {
         self.forecast.is_real_trouble() && !was.all().any(was_as_bad)
     }
 
+    /// Returns for what nodes must be added, if they must.
+    pub const fn needed_nodes(&self) -> Option<&Unschedulable> {
+        match &self.why {
+            Why::NeedsNodes(why) => Some(why),
+            _ => None,
+        }
+    }
+
     /// Returns why, as a sentence; nothing, where nothing is wrong.
     pub fn reason(&self) -> Option<String> {
         let outcome = self.forecast.outcome;
         let reason = match &self.why {
-            Why::Plain => return None,
+            Why::Plain | Why::NeedsNodes(_) => return None,
             Why::NotAsked(by) => by.to_string(),
             Why::Unknown(gap) => gap.to_string(),
             Why::Refused(refusal) => refusal.message.clone(),
@@ -169,6 +179,13 @@ impl JudgedSubject<'_> {
     pub fn worse<'j>(&'j self, accepted: &'j [Outcome]) -> impl Iterator<Item = &'j Finding> {
         let pairs = self.was.iter().flat_map(|was| self.findings.all().map(move |finding| (finding, was)));
         pairs.filter(|(finding, was)| finding.is_worse_than(was, accepted)).map(|(finding, _)| finding)
+    }
+
+    /// Returns that nodes must be added, where that was not so with the old settings.
+    pub fn needs_nodes(&self) -> impl Iterator<Item = &Finding> {
+        let is_old =
+            |finding: &Finding| self.was.as_ref().is_some_and(|was| was.all().any(|was| was.why == finding.why));
+        self.findings.all().filter(move |finding| finding.needed_nodes().is_some() && !is_old(finding))
     }
 
     /// Returns whether it gets worse, or something else becomes of it than with the old settings, or the same about other

@@ -6,12 +6,15 @@ use anyhow::{Context, Result};
 use node_placement_policy::selector::Requirement;
 
 use super::{
+    candidate::{Attempt, Candidate},
     compare::{Sides, compare, compare_standing, would_be},
     finding::{Finding, Findings, JudgedSubject, Why},
     others::added_by_others,
     outcome::{Forecast, Outcome},
     rulebook::Rulebook,
     subject::{Subject, What},
+    sums::Sums,
+    unschedulable::Unschedulable,
 };
 use crate::{
     cluster::{Cluster, Gap, Kind, controllers::controller_of, manifests::Manifest},
@@ -19,27 +22,6 @@ use crate::{
     verdict::{self, Draft, Others, Scheduler, Verdict, World},
     webhook::deployment::{Admission, Scenario},
 };
-
-/// A subject as it is created with some settings.
-struct Attempt {
-    with: Draft,
-    /// As if every entry was enforced; nothing, where no entry warns.
-    enforced: Option<Draft>,
-}
-
-/// A subject as it is created in all scenarios.
-pub struct Candidate<'s> {
-    subject: &'s Subject<'s>,
-    without: Draft,
-    now: Attempt,
-    old: Option<Attempt>,
-    /// What becomes of its parts, in their order.
-    parts: Vec<Self>,
-    /// Its Pods that wait, as they are.
-    standing: Vec<(&'s Subject<'s>, Draft)>,
-    /// What something else adds to its Pods, in words.
-    others: Option<String>,
-}
 
 /// The settings that are previewed, and those that hold now, if these are compared with them.
 #[derive(Clone, Copy)]
@@ -56,6 +38,8 @@ pub struct Judge<'p> {
     pub compares: bool,
     /// Outcomes that are intended.
     pub accepted: &'p [Outcome],
+    /// Whether no nodes are added.
+    pub fixed_nodes: bool,
 }
 
 impl Judge<'_> {
@@ -109,11 +93,17 @@ impl Judge<'_> {
     ///
     /// # Errors
     /// The policy failed to answer.
-    pub fn judge<'s>(&self, candidate: &Candidate<'s>, scheduler: &Scheduler<'_>) -> Result<Vec<JudgedSubject<'s>>> {
+    pub fn judge<'s>(
+        &self,
+        candidate: &Candidate<'s>,
+        scheduler: &Scheduler<'_>,
+        sums: &Sums,
+    ) -> Result<Vec<JudgedSubject<'s>>> {
         let Candidate { subject, now, .. } = candidate;
-        let was =
-            self.old.filter(|_| self.compares).map(|rulebook| Side { scheduler, rulebook, is_old: true, old: None });
-        let side = Side { scheduler, rulebook: self.now, is_old: false, old: self.old };
+        let fixed_nodes = self.fixed_nodes;
+        let side = Side { scheduler, sums, fixed_nodes, rulebook: self.now, is_old: false, old: self.old };
+        let was = self.old.filter(|_| self.compares);
+        let was = was.map(|rulebook| Side { scheduler, sums, fixed_nodes, rulebook, is_old: true, old: None });
         let enforced = now.enforced.as_ref().unwrap_or(&now.with);
         let mut judged = vec![JudgedSubject {
             subject,
@@ -151,6 +141,9 @@ impl Judge<'_> {
 /// A subject in front of one rulebook.
 struct Side<'s> {
     scheduler: &'s Scheduler<'s>,
+    sums: &'s Sums,
+    /// Whether no nodes are added.
+    fixed_nodes: bool,
     rulebook: &'s Rulebook<'s>,
     /// Whether it is that of the settings that hold now.
     is_old: bool,
@@ -203,7 +196,7 @@ impl Side<'_> {
     /// Returns what is found of a subject if it is created anew.
     fn created_anew(&self, candidate: &Candidate<'_>) -> Result<Vec<Finding>> {
         let Candidate { subject, without, .. } = candidate;
-        let Attempt { with, enforced } = self.attempt(candidate)?;
+        let Attempt { with, enforced } = candidate.attempt(self.is_old)?;
         let without = self.verdict(subject, without, Scenario::Without)?;
         // The Pods that run are those of the old settings, if these let them in.
         let old = self.old.zip(candidate.old.as_ref());
@@ -212,14 +205,15 @@ impl Side<'_> {
         let old = old.transpose()?;
         let before: Vec<&Verdict> = [Some(&without), old.as_ref()].into_iter().flatten().collect();
         let real = Scenario::With(&self.rulebook.deployment);
-        let with = self.compared(subject, &before, &self.verdict(subject, with, real)?);
+        let with = self.compared(subject, &before, &self.verdict(subject, with, real)?, real);
         let Some(enforced) = enforced.as_ref().filter(|_| !with.iter().any(|it| self.happens(subject, it))) else {
             return Ok(with);
         };
-        let enforced = self.verdict(subject, enforced, Scenario::Enforced(&self.rulebook.deployment))?;
+        let scenario = Scenario::Enforced(&self.rulebook.deployment);
+        let enforced = self.compared(subject, &before, &self.verdict(subject, enforced, scenario)?, scenario);
         // The entry that warns may be of another policy, which is not asked about this.
         let warns = self.rulebook.rules(&subject.namespace).warns();
-        Ok(would_be(with, self.compared(subject, &before, &enforced), warns))
+        Ok(would_be(with, enforced, warns))
     }
 
     /// Returns whether `Warn` does not prevent what was found: node metadata, limits, what is not known of the cluster. An
@@ -238,10 +232,10 @@ impl Side<'_> {
         let (before, required) = ([&without], self.rulebook.required(&pod.namespace));
         let found = |scenario, recreated: &Draft| {
             let after = self.verdict(pod, draft, scenario)?;
-            let sides = self.sides(pod, &before, &after, &required);
+            let sides = self.sides(pod, &before, &after, &required, None);
             Ok(compare_standing(&sides, &self.verdict(pod, recreated, scenario)?, pod.is_gated()))
         };
-        let Attempt { with, enforced } = self.attempt(candidate)?;
+        let Attempt { with, enforced } = candidate.attempt(self.is_old)?;
         let real: Result<Option<Finding>> = found(Scenario::With(&self.rulebook.deployment), with);
         match (real?, enforced) {
             (None, Some(enforced)) => {
@@ -253,17 +247,19 @@ impl Side<'_> {
         }
     }
 
-    fn attempt<'a>(&self, candidate: &'a Candidate<'_>) -> Result<&'a Attempt> {
-        let attempt = if self.is_old { candidate.old.as_ref() } else { Some(&candidate.now) };
-        attempt.context("nothing was created with the old settings")
-    }
-
     fn verdict(&self, subject: &Subject<'_>, draft: &Draft, scenario: Scenario<'_>) -> Result<Verdict> {
         self.scheduler.verdict(&subject.namespace, draft, scenario)
     }
 
-    fn compared(&self, subject: &Subject<'_>, before: &[&Verdict], after: &Verdict) -> Vec<Finding> {
-        compare(&self.sides(subject, before, after, &self.rulebook.required(&subject.namespace)))
+    fn compared(
+        &self,
+        subject: &Subject<'_>,
+        before: &[&Verdict],
+        after: &Verdict,
+        scenario: Scenario<'_>,
+    ) -> Vec<Finding> {
+        let required = self.rulebook.required(&subject.namespace);
+        compare(&self.sides(subject, before, after, &required, self.sums.of(subject, scenario)))
     }
 
     fn sides<'v>(
@@ -272,6 +268,7 @@ impl Side<'_> {
         before: &'v [&'v Verdict],
         after: &'v Verdict,
         required: &'v [Requirement],
+        sum: Option<&'v Unschedulable>,
     ) -> Sides<'v> {
         Sides {
             before,
@@ -282,6 +279,8 @@ impl Side<'_> {
             is_daemon_set: subject.kind() == "DaemonSet",
             unknown_pods: subject.lacks_pods.then_some(&Gap::Pods),
             ties: &subject.ties,
+            sum,
+            fixed_nodes: self.fixed_nodes,
         }
     }
 }

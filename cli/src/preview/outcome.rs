@@ -2,14 +2,14 @@
 
 use serde::Serialize;
 
-/// What the policy would make of a workload, or of a Pod that asks for nothing; the worst first. With `--old`, a node
-/// that takes a Pod with the old settings counts as one that takes it without the policy.
+/// What the policy would make of a workload, or of a Pod that requests nothing; the worst first. With `--old`, a node
+/// that accepts a Pod with the old settings counts as one that accepts it without the policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub enum Outcome {
     /// It, or its Pods, would be rejected.
     Refused,
-    /// No node would take its Pods, though one does without the policy.
+    /// No node would accept its Pods, though one does without the policy.
     Waits,
     /// A DaemonSet whose Pods fit fewer nodes than without the policy.
     LeavesNodes,

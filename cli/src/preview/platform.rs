@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::{
-    advice::{AdviceList, Cause, CauseKind, Sentence},
-    outcome::{Forecast, Outcome},
+    advice::{AdviceList, Cause, CauseKind},
+    outcome::Outcome,
     rulebook::Rulebook,
 };
 use crate::{
@@ -102,7 +102,7 @@ pub fn advise_on_exemptions(round: &Rulebook<'_>, cluster: &Manifests, to_do: &m
     );
     let cause = Cause::new(CauseKind::Exempt, Some("spec.namespaceSelector".to_owned()));
     let namespace = (names.len() == 1).then(|| names.first().map(ToString::to_string)).flatten();
-    to_do.add(Forecast::real(Outcome::Changed), Sentence::Alone(sentence), Cause { namespace, ..cause }, None);
+    to_do.add_alone(Outcome::Changed, sentence, Cause { namespace, ..cause });
 }
 
 /// Returns whether requests in a namespace fail while nothing answers for this policy.

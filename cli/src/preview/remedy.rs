@@ -5,18 +5,16 @@ use node_placement_policy::{
         entry::MatchedEntry,
         mode::Mode,
         severity::Severity,
-        toleration_rules::{DEFAULTS_ANNOTATION, TolerationList, TolerationRules, WHITELIST_ANNOTATION},
+        toleration_rules::{TolerationList, TolerationRules},
     },
     settings::Source,
     toleration::{EQUAL, Taint, Toleration},
 };
 
+use super::way_out::WayOut;
+
 /// Nodes with these taints run the control plane.
 const CONTROL_PLANE: [&str; 2] = ["node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"];
-
-/// What is said of taints of such nodes.
-pub const NOT_FOR_WORKLOADS: &str =
-    "Nodes of the control plane are not for workloads: change the selector, or label other nodes";
 
 /// What to do about taints.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,43 +25,40 @@ pub struct Remedy {
     /// Whether it is for all tenants of the entry.
     pub is_for_all: bool,
     /// What to do.
-    pub text: String,
+    pub way_out: WayOut,
     /// The path of the setting to change, if it is one.
     pub setting: Option<String>,
 }
 
 impl Remedy {
     /// Makes a remedy for the Pods of one namespace.
-    pub fn new(taints: &[Taint], text: String, setting: Option<String>) -> Self {
-        Self { taints: taints.iter().map(ToString::to_string).collect(), is_for_all: false, text, setting }
+    pub fn new(taints: &[Taint], way_out: WayOut, setting: Option<String>) -> Self {
+        Self { taints: taints.iter().map(ToString::to_string).collect(), is_for_all: false, way_out, setting }
     }
 }
 
 /// Returns what to do about taints that keep the Pods of a namespace away. `entry` names the entry that holds there.
 pub fn remedy(placement: &MatchedEntry<'_>, entry: &str, taints: &[Taint]) -> Remedy {
-    let remedy = |text: String, field: Option<&str>| {
+    let remedy = |way_out: WayOut, field: Option<&str>| {
         let setting = placement.entry.zip(field).map(|(at, field)| format!("{at}.{field}"));
-        Remedy::new(taints, text, setting)
+        Remedy::new(taints, way_out, setting)
     };
     let wanted: Vec<Toleration> = taints.iter().filter(|taint| !is_control_plane(taint)).map(toleration).collect();
     if wanted.is_empty() {
-        return remedy(NOT_FOR_WORKLOADS.to_owned(), None);
+        return remedy(WayOut::AvoidControlPlane, None);
     }
+    let entry = entry.to_owned();
     let rules = TolerationRules::new(placement, Mode::Create).unwrap_or_default();
     if placement.severity() == Severity::Report && covers_all(&rules.defaults_of_settings, &wanted) {
-        let text = format!("{entry} has this toleration, but only warns, and adds nothing: enforce it");
-        return remedy(text, Some("enforcement"));
+        return remedy(WayOut::Enforce { entry }, Some("enforcement"));
     }
     if let Some(forbidden) = wanted.iter().find(|wanted| rules.prohibition_of(wanted).is_some()) {
-        let text = format!(
-            "The forbiddenTolerations of {entry} forbid to tolerate {forbidden}: change these, or what the Pods ask of \
-             nodes"
-        );
-        return remedy(text, Some("forbiddenTolerations"));
+        return remedy(WayOut::Unforbid { entry, toleration: forbidden.to_string() }, Some("forbiddenTolerations"));
     }
     if rules.defaults.as_ref().is_some_and(is_annotation) {
-        let (text, is_refused) = to_the_annotation(placement, entry, &rules, &wanted);
-        return remedy(text, is_refused.then_some("allowedTolerations"));
+        let way_out = to_the_annotation(placement, entry, &rules, &wanted);
+        let is_refused = matches!(way_out, WayOut::Annotate { entry: Some(_), .. });
+        return remedy(way_out, is_refused.then_some("allowedTolerations"));
     }
     let field = Some("defaultTolerations");
     if placement.entry.is_none_or(|at| at.entry.references().next().is_none()) {
@@ -74,53 +69,40 @@ pub fn remedy(placement: &MatchedEntry<'_>, entry: &str, taints: &[Taint]) -> Re
             let taints = added.iter().map(ToString::to_string).collect();
             Remedy { taints, is_for_all: true, ..remedy(adding(placement, entry, &added), field) }
         }
-        None => {
-            let text = format!(
-                "In {entry}, defaultTolerations would let all its tenants tolerate that: if they may, add it there; \
-                 else give Namespace {} an entry of its own above it",
-                placement.namespace
-            );
-            remedy(text, field)
-        }
+        None => remedy(WayOut::OwnEntry { entry, namespace: placement.namespace.to_owned() }, field),
     }
 }
 
-/// Returns how to add tolerations to the annotation that replaces those of the entry, and whether the entry must allow them
-/// first: what an annotation adds is validated.
+/// Returns the tolerations that are added to Pods.
+pub fn default_tolerations(placement: &MatchedEntry<'_>) -> Vec<Toleration> {
+    let rules = TolerationRules::new(placement, Mode::Create).unwrap_or_default();
+    rules.defaults.map(|list| list.tolerations.to_vec()).unwrap_or_default()
+}
+
+/// Returns how to add tolerations to the annotation that replaces those of the entry. What an annotation adds is validated:
+/// the entry may have to allow them first.
 fn to_the_annotation(
     placement: &MatchedEntry<'_>,
-    entry: &str,
+    entry: String,
     rules: &TolerationRules<'_>,
     wanted: &[Toleration],
-) -> (String, bool) {
+) -> WayOut {
     let (annotations, lists): (Vec<_>, Vec<_>) = rules.allowed.iter().partition(|list| is_annotation(list));
-    let is_refused = !lists.iter().all(|list| covers_all(&list.tolerations, wanted));
-    let mut text = format!(
-        "If these Pods may run there, add {} to the annotation {DEFAULTS_ANNOTATION} of Namespace {}, which replaces \
-         defaultTolerations",
-        as_text(wanted),
-        placement.namespace
-    );
-    if is_refused {
-        text += &format!(", and to the allowedTolerations of {entry}");
+    let is_allowed = lists.iter().all(|list| covers_all(&list.tolerations, wanted));
+    WayOut::Annotate {
+        namespace: placement.namespace.to_owned(),
+        tolerations: wanted.to_vec(),
+        entry: (!is_allowed).then_some(entry),
+        is_whitelisted: !annotations.is_empty(),
     }
-    if !annotations.is_empty() {
-        text += &format!(", and to its annotation {WHITELIST_ANNOTATION}");
-    }
-    (text, is_refused)
 }
 
 /// Returns how to add tolerations to those of the entry.
-fn adding(placement: &MatchedEntry<'_>, entry: &str, added: &[Toleration]) -> String {
+fn adding(placement: &MatchedEntry<'_>, entry: String, added: &[Toleration]) -> WayOut {
     let own = placement.entry.and_then(|at| at.entry.default_tolerations.as_deref());
     let cluster_default = placement.settings.cluster_default_tolerations.as_deref().unwrap_or_default();
-    let repeats = if own.is_none() && !cluster_default.is_empty() {
-        ", which repeats clusterDefaultTolerations, since an entry's own list replaces them"
-    } else {
-        ""
-    };
-    let all = as_text(&[own.unwrap_or(cluster_default), added].concat());
-    format!("If these Pods may run there, give {entry} defaultTolerations: [{all}]{repeats}")
+    let repeats = own.is_none() && !cluster_default.is_empty();
+    WayOut::Tolerate { entry, tolerations: [own.unwrap_or(cluster_default), added].concat(), repeats }
 }
 
 /// Returns whether it keeps nodes for the control plane.
@@ -136,7 +118,8 @@ fn covers_all(list: &[Toleration], wanted: &[Toleration]) -> bool {
     wanted.iter().all(|wanted| list.iter().any(|own| own.covers(wanted)))
 }
 
-fn toleration(taint: &Taint) -> Toleration {
+/// Returns the toleration of a taint.
+pub fn toleration(taint: &Taint) -> Toleration {
     let Taint { key, value, effect } = taint.clone();
     if value.is_empty() {
         return Toleration::exists(&key, &effect);
@@ -152,10 +135,4 @@ fn with_references(placement: &MatchedEntry<'_>, wanted: &[Toleration]) -> Optio
         Some(Toleration { value: format!("$({})", keys.find(is_value)?), ..wanted.clone() })
     };
     wanted.iter().map(referring).collect()
-}
-
-/// Returns `{"key":"team","operator":"Equal","value":"blue","effect":"NoSchedule"}`, which is YAML as well.
-fn as_text(tolerations: &[Toleration]) -> String {
-    let texts: Vec<String> = tolerations.iter().filter_map(|it| serde_json::to_string(it).ok()).collect();
-    texts.join(", ")
 }

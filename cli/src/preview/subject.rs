@@ -30,7 +30,7 @@ pub enum What<'c> {
     Plain,
 }
 
-/// A workload; a Pod; or the plain Pod of a namespace, which asks for nothing.
+/// A workload; a Pod; or the plain Pod of a namespace, which requests nothing.
 pub struct Subject<'c> {
     /// What it is.
     pub what: What<'c>,

@@ -12,7 +12,7 @@ use crate::{
     places::{
         fit::Fit,
         node_map::{NodeMap, Place},
-        room::{HOSTNAME, crowds},
+        room::crowds,
         volumes::{Volume, Volumes, claims},
     },
 };
@@ -66,16 +66,14 @@ impl<'c> Ties<'c> {
         unreached.map(|(pod, volume)| (pod.as_str(), volume.name.as_str()))
     }
 
-    /// Returns what keeps some of the Pods from running in these places. Whether there are hosts enough for replicas that
-    /// must be apart depends on an autoscaler.
+    /// Returns what keeps some of the Pods from running in these places.
     pub fn obstacles(&self, map: &NodeMap, places: &[(Place, Fit)]) -> Vec<Unschedulable> {
         let mut obstacles = vec![];
         for (pod, volume) in self.unreached(map, places) {
             obstacles.push(Unschedulable::Volume { pod: pod.to_owned(), volume: volume.to_owned() });
         }
         if let Some((spec, labels, replicas)) = self.apart {
-            let crowds = crowds(map, spec, labels, places, replicas).into_iter();
-            obstacles.extend(crowds.filter(|crowd| crowd.topology_key != HOSTNAME).map(Unschedulable::Crowd));
+            obstacles.extend(crowds(map, spec, labels, places, replicas).into_iter().map(Unschedulable::Crowd));
         }
         obstacles
     }

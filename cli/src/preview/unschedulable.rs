@@ -1,31 +1,36 @@
-//! Why no node takes a Pod.
+//! Why no node accepts a Pod.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
     fmt,
+    rc::Rc,
 };
 
 use node_placement_policy::{
-    selector::{Requirement, text},
+    selector::{Requirement, Selector, text},
     toleration::Taint,
 };
 
 use super::remedy::is_control_plane;
 use crate::{
-    lists::listed,
+    lists::{listed, shortened},
     places::{
         fit::{Exclusion, Fit, Obstacle, Spec},
         node_map::{NodeMap, Place, Pool, largest},
         requests::Lack,
-        room::Crowd,
+        room::{Crowd, HOSTNAME},
     },
     rules::Rule,
+    verdict::Verdict,
 };
+
+/// At most this many names of nodes stand in a sentence.
+const NAMED: usize = 3;
 
 /// Values that are no more alike than this are not proposed.
 const ALIKE: f64 = 0.7;
 
-/// Why no node takes a Pod.
+/// Why no node accepts a Pod.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Unschedulable {
     /// The nodes that match have taints: those of the nodes that are the easiest to run on.
@@ -45,8 +50,12 @@ pub enum Unschedulable {
         needs: String,
         /// What looks most like it among what nodes have.
         similar: Option<String>,
-        /// The RuntimeClass that asks for it, if one does.
+        /// The RuntimeClass that requires it, if one does.
         class: Option<String>,
+        /// Whether a node without the label would do.
+        is_absent: bool,
+        /// What the labels of a node must meet, so that it accepts the Pod.
+        labels: Option<Selector>,
     },
     /// Some nodes have the one, some the other, and none has all.
     Together {
@@ -58,6 +67,8 @@ pub enum Unschedulable {
         key: String,
         /// Whether it is about the nodes that the Pod names: another one may have all.
         is_named: bool,
+        /// What the labels of a node must meet, so that it accepts the Pod.
+        labels: Option<Selector>,
     },
     /// The nodes that match are too small for one Pod alone.
     TooSmall(Vec<Lack>),
@@ -72,6 +83,13 @@ pub enum Unschedulable {
     },
     /// Its replicas must be apart, and are more than the places for them.
     Crowd(Crowd),
+    /// The nodes that match have less in all than the Pods request that can run nowhere else.
+    Sum {
+        /// Their names.
+        nodes: Rc<Vec<String>>,
+        /// Both sums.
+        lacking: Vec<Lack>,
+    },
     /// Its node affinity can match no node.
     Nothing,
 }
@@ -85,7 +103,7 @@ impl fmt::Display for Unschedulable {
                 if *for_a_time { f.write_str(", which its Pods tolerate for some seconds only") } else { Ok(()) }
             }
             Self::Label { needs, class: Some(class), .. } => {
-                write!(f, "no node has {needs}, which the RuntimeClass {class} asks for")
+                write!(f, "no node has {needs}, which the RuntimeClass {class} requires")
             }
             Self::Label { needs, class: None, .. } => write!(f, "no node has {needs}"),
             Self::Together { demanded, asked, is_named, .. } => {
@@ -94,8 +112,8 @@ impl fmt::Display for Unschedulable {
                 write!(f, "no node{which} has {needs}{together}")
             }
             Self::TooSmall(lacking) => {
-                let lacking: Vec<String> = lacking.iter().map(in_words).collect();
-                write!(f, "none of the nodes that match is large enough: its Pods request {}", listed(&lacking))
+                let lacking = in_words(lacking, "the largest node has");
+                write!(f, "none of the nodes that match is large enough: its Pods request {lacking}")
             }
             Self::NotNow(taints) => {
                 let taints: Vec<String> = taints.iter().map(ToString::to_string).collect();
@@ -111,15 +129,23 @@ impl fmt::Display for Unschedulable {
                 "its {replicas} replicas must have different values of {topology_key}, of which the nodes that match have \
                  {values}"
             ),
+            Self::Sum { nodes, lacking } => {
+                let names = shortened(nodes, NAMED).unwrap_or_else(|| listed(nodes));
+                let lacking = in_words(lacking, "in all, these have");
+                write!(f, "what can run on {names} alone, with the DaemonSets there, requests {lacking}")
+            }
             Self::Nothing => f.write_str("its node affinity matches no node"),
         }
     }
 }
 
-/// Words what is requested of a resource, and what there is.
-fn in_words(Lack { resource, requested, largest }: &Lack) -> String {
-    let name = if resource == "cpu" { "CPU" } else { resource };
-    format!("{requested} {name} (the largest node has {largest})")
+/// Words what is requested of resources, and what there is.
+fn in_words(lacking: &[Lack], has: &str) -> String {
+    let in_words = |Lack { resource, requested, largest }: &Lack| {
+        let name = if resource == "cpu" { "CPU" } else { resource };
+        format!("{requested} {name} ({has} {largest})")
+    };
+    listed(&lacking.iter().map(in_words).collect::<Vec<_>>())
 }
 
 impl Unschedulable {
@@ -140,31 +166,39 @@ impl Unschedulable {
         }
     }
 
+    /// Returns whether more nodes like those that match would help.
+    pub fn is_cured_by_nodes(&self) -> bool {
+        match self {
+            Self::Sum { .. } => true,
+            Self::Crowd(crowd) => crowd.topology_key == HOSTNAME,
+            _ => false,
+        }
+    }
+
     /// Returns whether it is about something that is demanded there.
     pub fn is_required_by(&self, rule: &Rule) -> bool {
         let requires = |needs: &String| rule.requirements().contains(needs);
         match self {
-            Self::Taints { .. } | Self::TooSmall(_) | Self::NotNow(_) | Self::Volume { .. } | Self::Crowd(_) => {
-                !rule.text.is_empty()
-            }
             Self::Label { needs, .. } => requires(needs),
             Self::Together { demanded, .. } => demanded.iter().any(requires),
             Self::Nothing => false,
+            _ => !rule.text.is_empty(),
         }
     }
 }
 
-/// Returns why no node takes a Pod for which these answers were found, in a namespace where this is required.
-pub fn unschedulable(map: &NodeMap, places: &[(Place, Fit)], required: &[Requirement]) -> Unschedulable {
+/// Returns why no node accepts the Pods of a verdict, in a namespace where this is required.
+pub fn unschedulable(map: &NodeMap, verdict: &Verdict, required: &[Requirement]) -> Unschedulable {
     let mut exclusions: BTreeMap<usize, (&Pool, &Exclusion)> = BTreeMap::new();
     // What the NodePool says stands before what its nodes have, and counts.
-    for (place, fit) in places {
+    for (place, fit) in verdict.places.iter() {
         if let (Fit::No(exclusion), Some(pool)) = (fit, map.pools.get(place.pool())) {
             exclusions.entry(place.pool()).or_insert((pool, exclusion));
         }
     }
     let exclusions: Vec<(&Pool, &Exclusion)> = exclusions.into_values().collect();
-    by_taints(&exclusions).unwrap_or_else(|| by_labels(map, &exclusions, required))
+    let labels = verdict.needs.as_ref().and_then(|needs| needs.labels_that_would_do());
+    by_taints(&exclusions).unwrap_or_else(|| by_labels(map, &exclusions, required, labels))
 }
 
 /// Returns that nodes match except for their taints: those that are the easiest to tolerate.
@@ -190,10 +224,16 @@ struct Needed {
     text: String,
     is_demanded: bool,
     class: Option<String>,
+    is_absent: bool,
 }
 
 /// Returns that no node has all labels.
-fn by_labels(map: &NodeMap, exclusions: &[(&Pool, &Exclusion)], demanded: &[Requirement]) -> Unschedulable {
+fn by_labels(
+    map: &NodeMap,
+    exclusions: &[(&Pool, &Exclusion)],
+    demanded: &[Requirement],
+    labels: Option<Selector>,
+) -> Unschedulable {
     let mut all: Vec<Needed> = vec![];
     for (_, Exclusion { by, what }) in exclusions {
         let Obstacle::Label(label) = what else { continue };
@@ -206,20 +246,21 @@ fn by_labels(map: &NodeMap, exclusions: &[(&Pool, &Exclusion)], demanded: &[Requ
             Spec::RuntimeClass(class) => Some(class.clone()),
             Spec::Pod | Spec::Template => None,
         };
-        all.push(Needed { key: label.key().to_owned(), text, is_demanded: as_demanded.is_some(), class });
+        let is_absent = label.needs.iter().all(|own| own.accepts(None));
+        all.push(Needed { key: label.key().to_owned(), text, is_demanded: as_demanded.is_some(), class, is_absent });
     }
     let is_named = exclusions.iter().any(|(_, exclusion)| exclusion.what == Obstacle::Name);
     match all.as_slice() {
         [] => Unschedulable::Nothing,
-        [Needed { key, text, class, .. }] if !is_named => {
-            let similar = similar(map, key, text);
-            Unschedulable::Label { key: key.clone(), needs: text.clone(), similar, class: class.clone() }
+        [Needed { key, text, class, is_absent, .. }] if !is_named => {
+            let (similar, class, is_absent) = (similar(map, key, text), class.clone(), *is_absent);
+            Unschedulable::Label { key: key.clone(), needs: text.clone(), similar, class, is_absent, labels }
         }
         [first, ..] => {
             let key = all.iter().find(|needed| needed.is_demanded).unwrap_or(first).key.clone();
             let texts =
                 |demanded: bool| all.iter().filter(|it| it.is_demanded == demanded).map(|it| it.text.clone()).collect();
-            Unschedulable::Together { demanded: texts(true), asked: texts(false), key, is_named }
+            Unschedulable::Together { demanded: texts(true), asked: texts(false), key, is_named, labels }
         }
     }
 }

@@ -42,6 +42,10 @@ pub struct Circumstances {
     pub unfenced: Option<String>,
     /// How many objects of custom kinds could not be evaluated.
     pub unjudged: usize,
+    /// How many workloads need more nodes than there are.
+    pub short: usize,
+    /// How many would, if every entry was enforced.
+    pub would_be_short: usize,
     /// Whether something that is misplaced can be restarted.
     pub can_restart: bool,
 }
@@ -55,6 +59,8 @@ pub struct Difference {
     pub others: usize,
     /// What was wrong before, and still is.
     pub still_wrong: Vec<String>,
+    /// How many workloads need more nodes than there are, and did not before.
+    pub short: usize,
     /// Whether something that is misplaced can be restarted.
     pub can_restart: bool,
 }
@@ -66,7 +72,7 @@ impl Verdict {
         circumstances: &Circumstances,
         accepted: &[Outcome],
     ) -> Self {
-        let Circumstances { lacking, unfenced, unjudged, can_restart } = circumstances;
+        let Circumstances { lacking, unfenced, unjudged, short, would_be_short, can_restart } = circumstances;
         let all = Counts::new(judged);
         let real = all.0.keys().filter(|forecast| !forecast.would_be).map(|forecast| forecast.outcome);
         let holding: Vec<Outcome> = real.filter(|outcome| outcome.holds_up(accepted)).collect();
@@ -76,9 +82,10 @@ impl Verdict {
             phrases.push(format!("{} of custom kinds could not be evaluated", counted(*unjudged, "object")));
         }
         let but = unfenced.iter().map(|why| format!("but nothing is fenced: {why}"));
+        let conditions: Vec<String> = but.chain(if_nodes_are_added(*short)).collect();
         let mut text = match (ready, phrases.join("; ")) {
-            (true, counts) if unfenced.is_some() => {
-                let all: Vec<String> = but.chain((!counts.is_empty()).then_some(counts)).collect();
+            (true, counts) if !conditions.is_empty() => {
+                let all: Vec<String> = conditions.into_iter().chain((!counts.is_empty()).then_some(counts)).collect();
                 format!("Ready to enforce, {}.", all.join("; "))
             }
             (true, counts) if counts.is_empty() && all.is_asked_nothing() => {
@@ -88,9 +95,10 @@ impl Verdict {
             (true, counts) => format!("Ready to enforce: {counts}."),
             (false, counts) => format!("Not yet: {counts}."),
         };
-        let would_be = all.phrases(true).join("; ");
+        let mut would_be = all.phrases(true);
+        would_be.extend((*would_be_short > 0).then(|| short_of_nodes(*would_be_short)));
         if !would_be.is_empty() {
-            text += &format!(" If the entries that only warn were enforced: {would_be}.");
+            text += &format!(" If the entries that only warn were enforced: {}.", would_be.join("; "));
         }
         let mut notes = vec![NOTHING_IS_MOVED.to_owned(), NOT_LOOKED_AT.to_owned()];
         if lacking.is_empty() {
@@ -102,14 +110,18 @@ impl Verdict {
 
     /// Returns the verdict about what gets worse.
     pub fn of_difference<'k>(worse: impl IntoIterator<Item = Judged<'k>>, difference: &Difference) -> Self {
-        let Difference { openings, others, still_wrong, can_restart } = difference;
+        let Difference { openings, others, still_wrong, short, can_restart } = difference;
         let worse = Counts::new(worse);
         let mut phrases = worse.phrases(false);
         if *openings > 0 {
             phrases.push(format!("{} may also use nodes of others", counted(*openings, "namespace")));
         }
         let ready = phrases.is_empty();
-        let mut text = if ready { "Nothing gets worse.".to_owned() } else { format!("Worse: {}.", phrases.join("; ")) };
+        let added = if_nodes_are_added(*short).filter(|_| ready).map(|added| format!(", {added}")).unwrap_or_default();
+        let mut text = match ready {
+            true => format!("Nothing gets worse{added}."),
+            false => format!("Worse: {}.", phrases.join("; ")),
+        };
         text += &match others {
             0 => String::new(),
             1 => " Also, 1 outcome differs.".to_owned(),
@@ -126,6 +138,15 @@ impl Verdict {
         notes.extend(flags.and_then(|flags| way_on(&flags, *can_restart)));
         Self { ready, text, notes }
     }
+}
+
+/// Returns that nodes must be added for some workloads, if they must.
+fn if_nodes_are_added(short: usize) -> Option<String> {
+    (short > 0).then(|| format!("if nodes are added: {}", short_of_nodes(short)))
+}
+
+fn short_of_nodes(workloads: usize) -> String {
+    format!("{} {} more than there are", counted(workloads, "workload"), if workloads == 1 { "needs" } else { "need" })
 }
 
 /// Returns which flags accept what holds a verdict up, and what comes next.
@@ -198,7 +219,7 @@ impl Noun {
 fn phrase(outcome: Outcome, counts: &BTreeMap<Noun, usize>) -> Option<String> {
     let (one, many) = match outcome {
         Outcome::Refused => ("is refused", "are refused"),
-        Outcome::Waits => ("waits: no node takes it", "wait: no node takes them"),
+        Outcome::Waits => ("waits: no node accepts it", "wait: no node accepts them"),
         Outcome::LeavesNodes => ("leaves nodes", "leave nodes"),
         Outcome::Misplaced => ("is misplaced", "are misplaced"),
         Outcome::CannotTell => ("could not be evaluated", "could not be evaluated"),
@@ -224,7 +245,7 @@ mod tests {
         &[Outcome::Refused],
         "Not yet: 1 workload, 1 Pod and new Pods in 1 namespace are refused; 1 workload is misplaced."
     )]
-    #[case::a_namespace_alone(&[], &[Outcome::Waits], "Not yet: new Pods in 1 namespace wait: no node takes them.")]
+    #[case::a_namespace_alone(&[], &[Outcome::Waits], "Not yet: new Pods in 1 namespace wait: no node accepts them.")]
     #[case::not_known(&[("Job", Outcome::CannotTell)], &[], "Not yet: 1 workload could not be evaluated.")]
     #[case::misplaced_alone(
         &[("Job", Outcome::Misplaced), ("Job", Outcome::Misplaced)],

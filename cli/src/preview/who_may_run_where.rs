@@ -10,7 +10,7 @@ use node_placement_policy::toleration::{NO_SCHEDULE, Taint};
 use serde::Serialize;
 
 use super::{
-    advice::{AdviceList, Cause, CauseKind, Sentence, names},
+    advice::{AdviceList, Cause, CauseKind, names},
     finding::{JudgedSubject, Why},
     outcome::{Forecast, Outcome},
     rulebook::Rulebook,
@@ -41,7 +41,7 @@ pub struct Row {
     pub written_selector: String,
     /// What is to be said of each pool.
     pub cells: Vec<Cell>,
-    /// What becomes of a plain Pod, which asks for nothing.
+    /// What becomes of a plain Pod, which requests nothing.
     pub forecast: Forecast,
     /// What keeps a plain Pod from the policy, if something does.
     pub kept_away: Option<String>,
@@ -239,7 +239,7 @@ pub fn advise_on_taints(
     for (meant, untainted) in found {
         let setting = meant.0.to_owned();
         let cause = Cause { nodes: untainted.nodes.clone(), ..Cause::new(CauseKind::NoTaint, Some(setting)) };
-        to_do.add(Forecast::real(Outcome::Changed), Sentence::Alone(untainted.advice(meant)), cause, None);
+        to_do.add_alone(Outcome::Changed, untainted.advice(meant), cause);
     }
 }
 

@@ -19,8 +19,8 @@ use node_placement_policy::{
     },
     selector::{Requirement, Selector},
     settings::{
-        EntryAt, Placement, PodNodeSelectorPluginConfig, PreferredNodeSelector, Setting, Settings, SettingsError,
-        Source, reference,
+        EntryAt, Placement, PodNodeSelectorPluginConfig, PreferredNodeSelector, Setting, SettingPath, Settings,
+        SettingsError, Source, reference,
     },
     toleration::Toleration,
 };
@@ -87,6 +87,8 @@ pub struct Rule {
     pub source: String,
     /// The path of its setting; `None` for an annotation.
     pub path: Option<String>,
+    /// The setting.
+    pub setting: Option<SettingPath>,
     /// The selector, if it is one that can be read.
     pub selector: Option<Selector>,
     /// Why it can't be read. Then requests that depend on it are rejected.
@@ -110,8 +112,17 @@ pub enum RuleKind {
 
 impl Rule {
     fn new(kind: RuleKind, source: Source<'_>, text: String, problem: Option<&Rejection>) -> Self {
-        let path = source.setting().map(|path| path.to_string());
-        Self { kind, text, source: source.to_string(), path, selector: None, problem: problem.map(Rejection::message) }
+        let setting = source.setting();
+        let path = setting.as_ref().map(ToString::to_string);
+        Self {
+            kind,
+            text,
+            source: source.to_string(),
+            path,
+            setting,
+            selector: None,
+            problem: problem.map(Rejection::message),
+        }
     }
 
     /// Returns a node selector: the text at `source`, and what is read from it.

@@ -10,17 +10,17 @@ use std::{
 };
 
 use anyhow::{Context, Result};
-use k8s_openapi::api::core::v1::PodSpec;
+use k8s_openapi::api::core::v1::{NodeSelectorTerm, PodSpec};
 use node_placement_policy::resource::Resource;
 use serde_json::{Value, json};
 
 pub use self::scheduler::{Fits, Scheduler};
 use crate::{
     cluster::{Gap, Kind, kind::resource_of, manifests::Manifests, pod_template::template},
-    input::json::{list_of, part, remove, text},
+    input::json::{list_of, part, remove, set, text},
     places::{pod as needs, pod::PodNeeds},
     webhook::{
-        defaults::{add_tolerations, missing_runtime_class, runtime_class},
+        defaults::{add_tolerations, containers, missing_runtime_class, push, runtime_class},
         delivery::KeptAway,
         deployment::{Admission, Of, Refusal, Review, Scenario},
         pods::{self, daemon_controller_spec, daemon_pod_request, plain_pod_request, pod_request},
@@ -37,16 +37,45 @@ pub type PodSpecs = Vec<Value>;
 pub struct Others {
     /// Pairs of the node selector.
     pub node_selector: BTreeMap<String, String>,
+    /// The terms of required node affinity that replace those of the template.
+    pub terms: Vec<NodeSelectorTerm>,
     /// Tolerations.
     pub tolerations: Vec<Value>,
+    /// `spec.nodeName`.
+    pub node_name: Option<String>,
+    /// Extended resources: the container, the resource and the quantity.
+    pub resources: Vec<(String, String, String)>,
+    /// Labels of the Pod.
+    pub labels: BTreeMap<String, String>,
 }
 
 impl Others {
-    fn add_to(&self, spec: &mut Value) {
+    fn add_to(&self, pod: &mut Value) {
+        for (key, value) in &self.labels {
+            set(&mut pod["metadata"], &["labels", key], value.clone().into());
+        }
+        let spec = &mut pod["spec"];
         for (key, value) in &self.node_selector {
             spec["nodeSelector"][key] = value.clone().into();
         }
         add_tolerations(spec, &self.tolerations);
+        if !self.terms.is_empty() {
+            let terms = json!({ "nodeSelectorTerms": self.terms });
+            set(spec, &["affinity", "nodeAffinity", REQUIRED_AFFINITY], terms);
+        }
+        if let Some(node) = &self.node_name {
+            spec["nodeName"] = node.clone().into();
+        }
+        for (name, resource, quantity) in &self.resources {
+            if !containers(spec).any(|container| container["name"] == name.as_str()) {
+                push(spec, "containers", json!({ "name": name }));
+            }
+            for container in containers(spec).filter(|container| container["name"] == name.as_str()) {
+                for list in ["limits", "requests"] {
+                    set(container, &["resources", list, resource], quantity.clone().into());
+                }
+            }
+        }
     }
 }
 
@@ -202,7 +231,7 @@ impl<'w> World<'w> {
         let template = daemon_controller_spec(object).filter(|_| object["kind"] == Resource::DaemonSet.kind());
         let mut request = pod_of(object);
         if let (Some(request), Some(others)) = (&mut request, others) {
-            others.add_to(&mut request.json["object"]["spec"]);
+            others.add_to(&mut request.json["object"]);
         }
         let lacks_class =
             request.as_ref().and_then(|request| missing_class(&request.json["object"]["spec"], self.cluster));

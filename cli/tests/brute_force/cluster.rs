@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-/// Numbers that are the same in every run.
-pub struct Dice(pub u64);
+/// Numbers that are the same in every run; and whether clusters have sizes of nodes, volumes, and what others add to Pods.
+pub struct Dice(pub u64, pub bool);
 
 impl Dice {
     pub fn below(&mut self, limit: usize) -> usize {
@@ -100,6 +100,9 @@ pub fn cluster(dice: &mut Dice) -> Vec<Value> {
         if !dice.one_in(12) {
             objects.push(namespace(dice, name));
         }
+        if dice.1 {
+            objects.push(volume(dice, name));
+        }
         for index in 0..dice.below(3) {
             objects.extend(workload(dice, name, &format!("w{index}"), nodes));
         }
@@ -142,6 +145,11 @@ fn node(dice: &mut Dice, name: &str) -> Value {
     let mut node = json!({ "apiVersion": "v1", "kind": "Node", "metadata": metadata, "spec": { "taints": taints } });
     if dice.one_in(15) {
         node["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z".into();
+    }
+    if dice.1 && !dice.one_in(3) {
+        let cpu = *dice.pick(&["2", "3900m", "16"]);
+        let size = json!({ "cpu": cpu, "memory": "16Gi", "pods": "110" });
+        node["status"] = json!({ *dice.pick(&["allocatable", "allocatable", "capacity"]): size });
     }
     node
 }
@@ -198,6 +206,18 @@ fn namespace(dice: &mut Dice, name: &str) -> Value {
     json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": name, "labels": labels, "annotations": annotations } })
 }
 
+/// The volume of a namespace's claim, which some nodes reach.
+fn volume(dice: &mut Dice, namespace: &str) -> Value {
+    let values = dice.pick(&[json!(["a"]), json!(["a", "b"]), json!(["c"])]).clone();
+    let term = json!({ "matchExpressions": [{ "key": "pool", "operator": "In", "values": values }] });
+    let affinity = json!({ "required": { "nodeSelectorTerms": [term] } });
+    let claim = json!({ "namespace": namespace, "name": "data" });
+    json!({
+        "apiVersion": "v1", "kind": "PersistentVolume", "metadata": { "name": format!("of-{namespace}") },
+        "spec": { "nodeAffinity": affinity, "claimRef": claim },
+    })
+}
+
 fn spec(dice: &mut Dice) -> Value {
     let mut spec = json!({ "containers": [{ "name": "c", "image": "i" }] });
     if dice.one_in(3) {
@@ -235,7 +255,28 @@ fn spec(dice: &mut Dice) -> Value {
     if dice.one_in(8) {
         spec["runtimeClassName"] = (*dice.pick(&["vm", "plain"])).into();
     }
+    if dice.1 && dice.one_in(4) {
+        let cpu = *dice.pick(&["500m", "2", "3.9", "4", "40"]);
+        let list = *dice.pick(&["requests", "requests", "limits"]);
+        spec["containers"][0]["resources"] = json!({ list: { "cpu": cpu } });
+    }
+    if dice.1 && dice.one_in(6) {
+        spec["volumes"] = json!([{ "name": "data", "persistentVolumeClaim": { "claimName": "data" } }]);
+    }
     spec
+}
+
+/// Adds now and then what a plugin of a cloud adds to Pods.
+fn add_as_others_do(dice: &mut Dice, spec: &mut Value) {
+    match dice.below(16) {
+        0 => spec["nodeSelector"]["rack"] = "r1".into(),
+        1 => {
+            let mut tolerations = spec["tolerations"].as_array().cloned().unwrap_or_default();
+            tolerations.push(json!({ "key": "gpu", "operator": "Exists", "effect": "NoExecute" }));
+            spec["tolerations"] = tolerations.into();
+        }
+        _ => {}
+    }
 }
 
 /// A workload and the Pods of it that run.
@@ -285,6 +326,9 @@ fn workload(dice: &mut Dice, namespace: &str, name: &str, nodes: usize) -> Vec<V
             // Now and then a node that is not in the cluster.
             let node = if dice.one_in(25) { 99 } else { dice.below(nodes) };
             spec["nodeName"] = format!("n{node}").into();
+        }
+        if dice.1 && kind != "Pod" {
+            add_as_others_do(dice, &mut spec);
         }
         let pod_name = if kind == "Pod" { name.to_owned() } else { format!("{name}-{index}") };
         let mut metadata = json!({ "name": pod_name, "namespace": namespace });

@@ -146,7 +146,14 @@ impl World {
 
     fn previewed(&self, policy: &Policy) -> Result<Option<Answer>> {
         let cluster = self.cluster()?;
-        let input = PreviewInput { policy, files: &self.files, old: None, cluster: &cluster, accepted: &[] };
+        let input = PreviewInput {
+            policy,
+            files: &self.files,
+            old: None,
+            cluster: &cluster,
+            accepted: &[],
+            fixed_nodes: false,
+        };
         let preview = input.preview(|_, _| {})?;
         let metadata = &self.manifest["metadata"];
         let is_own = |name: &str, namespace: &str, kind: &str| {
@@ -312,7 +319,7 @@ fn worlds_of_examples() -> Result<Vec<World>> {
 }
 
 fn random_worlds(count: usize) -> Result<Vec<World>> {
-    let (policy, mut dice, mut found) = (Policy::native(), Dice(61), vec![]);
+    let (policy, mut dice, mut found) = (Policy::native(), Dice(61, false), vec![]);
     while found.len() < count {
         let (settings, objects) = super::any_case(&mut dice, &policy)?;
         let files = SettingsFile::read_all(vec![settings.clone()])?;

@@ -1,6 +1,7 @@
 //! The preview tells of each workload what brute force finds.
 
 mod cluster;
+mod converging;
 mod law;
 mod matching;
 mod oracle;
@@ -36,13 +37,20 @@ fn told(Forecast { outcome, would_be }: Forecast) -> (String, bool) {
 
 #[test]
 fn a_preview_tells_what_brute_force_finds() -> Result<()> {
-    let (policy, mut dice) = (Policy::native(), Dice(2));
+    let (policy, mut dice) = (Policy::native(), Dice(2, true));
     let mut met: BTreeMap<(String, bool), usize> = BTreeMap::new();
     for case in 0..CASES {
         let (settings, objects) = any_case(&mut dice, &policy)?;
         let files = SettingsFile::read_all(vec![settings.clone()])?;
         let cluster = objects.iter().cloned().collect::<Manifests>();
-        let input = PreviewInput { policy: &policy, files: &files, old: None, cluster: &cluster, accepted: &[] };
+        let input = PreviewInput {
+            policy: &policy,
+            files: &files,
+            old: None,
+            cluster: &cluster,
+            accepted: &[],
+            fixed_nodes: false,
+        };
         let preview = input.preview(|_, _| {}).with_context(|| format!("case {case}"))?;
         let oracle = Oracle::new(&policy, &objects, &settings);
         let workloads: BTreeMap<String, (String, bool)> = preview
@@ -76,7 +84,7 @@ fn a_preview_tells_what_brute_force_finds() -> Result<()> {
 /// A fence opens where Bindings are accepted that were refused.
 #[test]
 fn a_comparison_tells_which_fences_open() -> Result<()> {
-    let (policy, mut dice) = (Policy::native(), Dice(3));
+    let (policy, mut dice) = (Policy::native(), Dice(3, true));
     let (mut opened, mut same) = (0, 0);
     for case in 0..CASES / 4 {
         let (old, objects) = any_case(&mut dice, &policy)?;
@@ -84,8 +92,14 @@ fn a_comparison_tells_which_fences_open() -> Result<()> {
         let read = |settings: &Value| SettingsFile::read_all(vec![settings.clone()]);
         let (old_files, files) = (read(&old)?, read(&new)?);
         let cluster = objects.iter().cloned().collect::<Manifests>();
-        let input =
-            PreviewInput { policy: &policy, files: &files, old: Some(&old_files), cluster: &cluster, accepted: &[] };
+        let input = PreviewInput {
+            policy: &policy,
+            files: &files,
+            old: Some(&old_files),
+            cluster: &cluster,
+            accepted: &[],
+            fixed_nodes: false,
+        };
         let preview = input.preview(|_, _| {}).with_context(|| format!("case {case}"))?;
         let (old, new) = (Oracle::new(&policy, &objects, &old), Oracle::new(&policy, &objects, &new));
         let opens = preview.opens.context("a comparison")?;

@@ -99,7 +99,10 @@ impl<'o> Oracle<'o> {
     }
 
     fn bound_as_it_is(&self, pod: &Value, workload: &Value, settings: &Value) -> Result<Option<&'static str>> {
-        let takers = self.takers(&pod["spec"]);
+        let is_large = |taker: &String| {
+            taker.starts_with('/') || self.find("Node", taker).is_some_and(|node| is_large_enough(&pod["spec"], node))
+        };
+        let takers: Vec<String> = self.takers(&pod["spec"]).into_iter().filter(is_large).collect();
         let has_pool = takers.iter().any(|taker| taker.starts_with('/'));
         if has_pool && (settings["placement"]["onBindings"] == "Verify" || self.requires_rack()) {
             return Ok(Some(WHATEVER));
@@ -130,12 +133,14 @@ impl<'o> Oracle<'o> {
             template = self::template(&after).context("a template")?;
         }
         let class = self.find("RuntimeClass", text(&template["spec"]["runtimeClassName"]));
-        let pod = self.pod(object, merged(&template["spec"], class.unwrap_or(&Value::Null)));
+        let spec = merged(&template["spec"], class.unwrap_or(&Value::Null));
+        let pod = self.pod(object, with(&spec, &self.added_by_others(object)));
         let Said::LetIn(after) = self.ask(&creation(&pod), settings)? else { return Ok(false) };
         let spec =
             if object["kind"] == "DaemonSet" { tolerating_cordons(&after["spec"]) } else { after["spec"].clone() };
         for taker in self.takers(&spec) {
-            if taker.starts_with('/') || self.may_be_bound(object, &taker, settings)? {
+            let is_large = self.find("Node", &taker).is_some_and(|node| is_large_enough(&spec, node));
+            if taker.starts_with('/') || is_large && self.may_be_bound(object, &taker, settings)? {
                 return Ok(true);
             }
         }
@@ -203,7 +208,7 @@ impl<'o> Oracle<'o> {
         if kind == "DaemonSet" {
             return self.judge_daemon_set(object, &template["spec"], &completed["spec"], &class, changed, settings);
         }
-        let before = merged(&template["spec"], &class);
+        let before = with(&merged(&template["spec"], &class), &self.added_by_others(object));
         let pod = self.pod(object, before.clone());
         let after = match self.ask(&creation(&pod), settings)? {
             Said::Lacking => return Ok("CannotTell"),
@@ -231,16 +236,11 @@ impl<'o> Oracle<'o> {
                 some_refuse = true;
             }
         }
-        if takes_after.is_empty() && !takes_before.is_empty() {
+        if self.chance(after, &takes_after) < self.chance(&before, &takes_before) {
             return Ok("Waits");
         }
-        // Where only cordoned nodes are left, it waits for now.
-        let can_now = |spec: &Value, takers: &[String]| {
-            let is_ready = |taker: &String| self.find("Node", taker).is_some_and(|node| node_takes_now(spec, node));
-            takers.iter().any(|taker| taker.starts_with('/') || is_ready(taker))
-        };
-        if can_now(&before, &takes_before) && !can_now(after, &takes_after) {
-            return Ok("Waits");
+        if let Some(known) = self.misses_its_volume(object, (&before, &takes_before), (after, &takes_after)) {
+            return Ok(known);
         }
         // Whether nodes take it at all does not depend on how many of its Pods are there.
         if self.lacks_pods(object) && (differs(&before, after) || self.requires_rack()) {
@@ -276,10 +276,13 @@ impl<'o> Oracle<'o> {
             merged(&spec, class)
         };
         let names: Vec<&str> = self.places("Node").map(|node| text(&node["metadata"]["name"])).collect();
+        let others = self.added_by_others(object);
+        let (mut reached_before, mut reached_after) = (false, false);
         let (mut lost, mut kept, mut had, mut narrowed) = (false, false, false, false);
         let (mut some_refuse, mut had_now, mut kept_now) = (false, false, false);
         for name in names.iter().copied().chain(["any-node"]) {
-            let (pod_before, pod_after) = (pinned(before, name), self.pod(object, pinned(after, name)));
+            let pod_before = with(&pinned(before, name), &others);
+            let pod_after = self.pod(object, with(&pinned(after, name), &others));
             let completed = match self.ask(&creation(&pod_after), settings)? {
                 Said::Lacking => return Ok("CannotTell"),
                 Said::Refused => return Ok("Refused"),
@@ -295,9 +298,13 @@ impl<'o> Oracle<'o> {
                 some_refuse |= is_refused;
                 let does = does && !is_refused;
                 let is_ready = |spec: &Value| node_takes_now(&tolerating_cordons(spec), node);
+                lost |= did && !does;
+                let (did, does) = (did && is_large_enough(&pod_before, node), does && is_large_enough(completed, node));
                 had_now |= did && is_ready(&pod_before);
                 kept_now |= does && is_ready(completed);
-                (had, kept, lost) = (had || did, kept || does, lost || did && !does);
+                (had, kept) = (had || did, kept || does);
+                reached_before |= did && self.volume_of(object).is_some_and(|volume| is_reached(volume, node));
+                reached_after |= does && self.volume_of(object).is_some_and(|volume| is_reached(volume, node));
                 continue;
             }
             for pool in self.places("NodePool") {
@@ -312,7 +319,12 @@ impl<'o> Oracle<'o> {
         let knows_nodes =
             self.knows_nodes() && self.nodes_of(object).iter().all(|node| self.find("Node", node).is_some());
         let depends = narrowed || self.requires_rack();
+        let misses_its_volume = reached_before && !reached_after && self.runs_with_its_volume(object);
         Ok(if had && !kept || had_now && !kept_now {
+            "Waits"
+        } else if misses_its_volume && self.places("NodePool").next().is_some() {
+            WHATEVER
+        } else if misses_its_volume {
             "Waits"
         } else if lost {
             "LeavesNodes"
@@ -323,6 +335,84 @@ impl<'o> Oracle<'o> {
         } else {
             "Unchanged"
         })
+    }
+
+    /// Whether a Pod has a place now (2), later (1), or never (0): one that is large enough.
+    fn chance(&self, spec: &Value, takers: &[String]) -> usize {
+        let chance = |taker: &String| match self.find("Node", taker) {
+            _ if taker.starts_with('/') => 2,
+            Some(node) if is_large_enough(spec, node) => 1 + usize::from(node_takes_now(spec, node)),
+            _ => 0,
+        };
+        takers.iter().map(chance).max().unwrap_or_default()
+    }
+
+    /// What becomes of a workload whose Pods reached their volume and no longer do, if that is so.
+    fn misses_its_volume(
+        &self,
+        object: &Value,
+        before: (&Value, &[String]),
+        after: (&Value, &[String]),
+    ) -> Option<&'static str> {
+        let volume = self.volume_of(object).filter(|_| self.runs_with_its_volume(object))?;
+        let reaches = |(spec, takers): (&Value, &[String])| {
+            let mut nodes = takers.iter().filter_map(|taker| self.find("Node", taker));
+            nodes.any(|node| is_large_enough(spec, node) && is_reached(volume, node))
+        };
+        let creates = |(_, takers): (&Value, &[String])| takers.iter().any(|taker| taker.starts_with('/'));
+        match (reaches(before), reaches(after)) {
+            // Which labels a created node has depends on more than is looked at here.
+            _ if creates(before) || creates(after) => Some(WHATEVER),
+            (true, false) => Some("Waits"),
+            _ => None,
+        }
+    }
+
+    fn volume_of(&self, object: &Value) -> Option<&'o Value> {
+        let namespace = text(&object["metadata"]["namespace"]);
+        self.find("PersistentVolume", &format!("of-{namespace}"))
+    }
+
+    /// Whether a Pod of a workload has the claim, and has a node; a Pod without a workload needs none.
+    fn runs_with_its_volume(&self, object: &Value) -> bool {
+        let has_claim = |pod: &&Value| pod["spec"]["volumes"].is_array();
+        // A ReplicaSet or Job of an older template is judged without.
+        let is_part = object["metadata"].get("ownerReferences").is_some();
+        if object["kind"] == "Pod" {
+            return has_claim(&object);
+        }
+        !is_part && self.pods_of(object).into_iter().any(|pod| has_claim(&pod) && !waits(pod))
+    }
+
+    /// What the newest Pod of a workload has, and the template has not: something else adds it.
+    fn added_by_others(&self, workload: &Value) -> Value {
+        let is_part = workload["metadata"].get("ownerReferences").is_some();
+        if workload["kind"] == "Pod" || is_part {
+            return json!({});
+        }
+        let Some(template) = template(workload) else { return json!({}) };
+        let is_current = |pod: &&&Value| {
+            let owner = &pod["metadata"]["ownerReferences"][0];
+            let makers = self.objects.iter().filter(|object| {
+                in_namespace(object, text(&pod["metadata"]["namespace"]))
+                    && object["kind"] == owner["kind"]
+                    && object["metadata"]["name"] == owner["name"]
+            });
+            makers.filter_map(self::template).all(|own| own["spec"] == template["spec"])
+        };
+        let pods = self.pods_of(workload);
+        let Some(newest) = pods.iter().filter(is_current).next_back() else { return json!({}) };
+        let (own, spec) = (&template["spec"], &newest["spec"]);
+        let mut added = json!({});
+        for (key, value) in spec["nodeSelector"].as_object().into_iter().flatten() {
+            if own["nodeSelector"].get(key) != Some(value) {
+                added["nodeSelector"][key] = value.clone();
+            }
+        }
+        let known = own["tolerations"].as_array().cloned().unwrap_or_default();
+        let all = spec["tolerations"].as_array().into_iter().flatten();
+        added["tolerations"] = all.filter(|it| !known.contains(it)).cloned().collect();
+        added
     }
 
     /// Whether the policy lets the scheduler bind a Pod of this workload to a node.
@@ -563,6 +653,44 @@ fn merged(spec: &Value, class: &Value) -> Value {
         spec["tolerations"] = own.into();
     }
     spec
+}
+
+/// A PodSpec with what others add to it.
+fn with(spec: &Value, others: &Value) -> Value {
+    let mut spec = spec.clone();
+    for (key, value) in others["nodeSelector"].as_object().into_iter().flatten() {
+        spec["nodeSelector"][key] = value.clone();
+    }
+    let mut tolerations = spec["tolerations"].as_array().cloned().unwrap_or_default();
+    let added: Vec<Value> = others["tolerations"].as_array().cloned().unwrap_or_default();
+    tolerations.extend(added.into_iter().filter(|it| !tolerations.contains(it)).collect::<Vec<_>>());
+    if !tolerations.is_empty() {
+        spec["tolerations"] = tolerations.into();
+    }
+    spec
+}
+
+/// Whether a node has as much CPU as the only container of a Pod requests; one that lists nothing has.
+fn is_large_enough(spec: &Value, node: &Value) -> bool {
+    let thousandths = |quantity: &Value| -> f64 {
+        let quantity = text(quantity);
+        match quantity.strip_suffix('m') {
+            Some(number) => number.parse().unwrap_or_default(),
+            None => quantity.parse().map_or(0.0, |number: f64| number * 1000.0),
+        }
+    };
+    let resources = &spec["containers"][0]["resources"];
+    let requested = ["requests", "limits"].map(|list| &resources[list]["cpu"]).into_iter().find(|it| !it.is_null());
+    let status = &node["status"];
+    let has = ["allocatable", "capacity"].map(|list| &status[list]["cpu"]).into_iter().find(|it| !it.is_null());
+    requested.zip(has).is_none_or(|(requested, has)| thousandths(requested) <= thousandths(has))
+}
+
+/// Whether a node reaches a PersistentVolume: a term with one expression.
+fn is_reached(volume: &Value, node: &Value) -> bool {
+    let expression = &volume["spec"]["nodeAffinity"]["required"]["nodeSelectorTerms"][0]["matchExpressions"][0];
+    let values = expression["values"].as_array();
+    values.into_iter().flatten().any(|value| node["metadata"]["labels"].get(text(&expression["key"])) == Some(value))
 }
 
 /// Whether Pods of these specs may go to other nodes, for what they demand of them.

@@ -54,7 +54,14 @@ fn preview(size: &Size) -> Result<()> {
     let cluster = Manifests::load(&file)?;
     let read = processor_seconds()?;
     let policy = Policy::native();
-    let input = PreviewInput { policy: &policy, files: &files, old: None, cluster: &cluster, accepted: &[] };
+    let input = PreviewInput {
+        policy: &policy,
+        files: &files,
+        old: None,
+        cluster: &cluster,
+        accepted: &[],
+        fixed_nodes: false,
+    };
     let preview = input.preview(|_, _| {})?;
     let Size { nodes, namespaces, pods } = size;
     println!("{nodes} nodes, {namespaces} namespaces and {pods} Pods, {} MB of JSON:", megabytes(&file)?);

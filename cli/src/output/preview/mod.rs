@@ -19,7 +19,7 @@ mod tests {
     use super::*;
     use crate::preview::{
         Advice, Answer, Cause, CauseKind, Cell, Circumstances, Forecast, Namespace, Outcome, OutcomeEntry, Pool,
-        Preview, Restart, Row, Verdict, Workload, merged,
+        Preview, Restart, Row, Verdict, WayOut, Workload, merged,
     };
 
     fn finding(outcome: Outcome, reason: Option<&str>) -> OutcomeEntry {
@@ -43,6 +43,8 @@ mod tests {
         preview.advice.push(Advice {
             text: "Deployment web in tenant-000 asks for pool=other: change it, or the entry for tenant.".to_owned(),
             cause: Cause { kind: CauseKind::Requests, namespace: Some("tenant-000".to_owned()), ..Cause::default() },
+            way_out: WayOut::Said,
+            about: vec![],
         });
         preview.restarts.push(Restart {
             namespace: "tenant-001".to_owned(),

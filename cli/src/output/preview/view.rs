@@ -73,8 +73,8 @@ pub fn note(row: &Row) -> Option<String> {
     let note = match (outcome, would_be) {
         (Outcome::Refused, false) => "are refused",
         (Outcome::Refused, true) => "would be refused",
-        (Outcome::Waits, false) => "wait: no node takes them",
-        (Outcome::Waits, true) => "would wait: no node takes them",
+        (Outcome::Waits, false) => "wait: no node accepts them",
+        (Outcome::Waits, true) => "would wait: no node accepts them",
         (Outcome::CannotTell, _) => "could not be evaluated",
         (Outcome::NotAsked, _) => "are not sent to the policy",
         _ => return None,
