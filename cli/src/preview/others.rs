@@ -91,8 +91,7 @@ fn found(workload: &Workload, now: &Added, old: &Added, cluster: &Cluster) -> Ot
     let template = &workload.template.spec;
     let class = template.runtime_class_name.as_ref().and_then(|name| cluster.classes.get(name));
     let class = class.and_then(|class| class.scheduling.clone()).unwrap_or_default();
-    let later = Later::of(newest);
-    let mut others = Others::default();
+    let (later, mut others) = (Later::of(newest), Others::default());
     let own = [&template.node_selector, &class.node_selector];
     for (key, value) in newest.spec.node_selector.iter().flatten() {
         let is_own = own.iter().any(|own| own.as_ref().is_some_and(|own| own.get(key) == Some(value)));

@@ -195,10 +195,7 @@ impl fmt::Display for WayOut {
             Self::LabelNodes { labels, similar: None } => {
                 write!(f, "Correct the selector, or label nodes so that they have {labels}")
             }
-            Self::ChangeSelector => f.write_str("Change the selector"),
             Self::ChangeOne => f.write_str("They contradict each other: change one of them"),
-            Self::NameAnotherNode => f.write_str("Name another node, or none"),
-            Self::FixAffinity => f.write_str("Fix its nodeAffinity"),
             Self::MakeRoom(text) => f.write_str(text),
             Self::ExemptDaemonSet { namespace, entry } => write!(
                 f,
@@ -211,13 +208,13 @@ impl fmt::Display for WayOut {
             ),
             Self::Recreate => f.write_str("Enforce the policy, then delete it or restart its workload"),
             Self::LabelNodesWithMetadata => f.write_str("Add what these nodes lack"),
-            _ => self.fmt_about_taints(f),
+            _ => self.fmt_other(f),
         }
     }
 }
 
 impl WayOut {
-    fn fmt_about_taints(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn fmt_other(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Tolerate { entry, tolerations, repeats } => {
                 let repeats = match repeats {
@@ -261,6 +258,9 @@ impl WayOut {
             Self::AvoidControlPlane => f.write_str(
                 "Nodes of the control plane are not for workloads: change the selector, or label other nodes",
             ),
+            Self::NameAnotherNode => f.write_str("Name another node, or none"),
+            Self::FixAffinity => f.write_str("Fix its nodeAffinity"),
+            Self::ChangeSelector => f.write_str("Change the selector"),
             Self::TolerateForGood => f.write_str("Tolerate it without tolerationSeconds"),
             _ => Ok(()),
         }
