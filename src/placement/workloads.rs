@@ -45,7 +45,7 @@ fn complete(review: &mut Review<'_>, settings: &Placement, is_owned: bool, only_
     let Some(template) = object.object_at(resource.template()).within("object")? else { return Ok(()) };
     let template_path = resource.template().join(".");
     let path = format!("{template_path}.{SPEC}");
-    let spec = template.object(SPEC).within(&path).within("object")?.unwrap_or_default();
+    let spec = template.object(SPEC).within(&template_path).within("object")?.unwrap_or_default();
     let name = ObjectName::TemplateOf(*resource, object_meta::name(object).within("object")?);
     let runtime_class = RuntimeClass::new(&spec, settings, lookups).within(&path).within("object")?;
     let is_of_daemon_set = *resource == Resource::DaemonSet;
