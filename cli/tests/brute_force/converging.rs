@@ -390,7 +390,7 @@ fn converge(world: &mut World, policy: &Policy, met: &mut BTreeMap<String, usize
         let worse: Vec<_> = after.iter().filter(is_worse).collect();
         ensure!(worse.is_empty(), "{worse:?} got worse:\n{}\n{:?}", history.join("\n"), texts(&preview));
         let same = |name: &&String| {
-            before.get(*name).is_some()
+            before.contains_key(*name)
                 && preview.advice.iter().any(|it| it.cause == advice.cause && subjects(it).contains(*name))
         };
         let uncured: Vec<_> = own.iter().filter(same).collect();
@@ -436,7 +436,7 @@ fn ready_or_accepted(
         }
     }
     let preview = world.preview(policy)?;
-    for restart in preview.restarts.iter().filter(|restart| restart.obstacle.is_none()) {
+    if let Some(restart) = preview.restarts.iter().find(|restart| restart.obstacle.is_none()) {
         bail!("{} {} is to be restarted again", restart.kind, restart.name);
     }
     ensure!(preview.verdict.ready, "not ready after the script: {}", preview.verdict.text);

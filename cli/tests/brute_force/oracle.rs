@@ -401,7 +401,7 @@ impl<'o> Oracle<'o> {
             makers.filter_map(self::template).all(|own| own["spec"] == template["spec"])
         };
         let pods = self.pods_of(workload);
-        let Some(newest) = pods.iter().filter(is_current).next_back() else { return json!({}) };
+        let Some(newest) = pods.iter().rfind(is_current) else { return json!({}) };
         let (own, spec) = (&template["spec"], &newest["spec"]);
         let mut added = json!({});
         for (key, value) in spec["nodeSelector"].as_object().into_iter().flatten() {
